@@ -102,7 +102,7 @@ AdapterDescription load_adapter(const ModelFolder& folder) {
   return description;
 }
 
-std::string checksum_of_weights(const SafeTensors& file) {
+std::string checksum_of_weights(const TensorFile& file) {
   const auto found = file.metadata().find(kWeightsChecksum);
   require<FormatError>(found != file.metadata().end(), file.path().string(),
                        "has no checksum, by which an adapter names its base");
@@ -136,14 +136,14 @@ ModelFolder base_of(const ModelFolder& folder, const AdapterDescription& descrip
   return {(std::filesystem::weakly_canonical(folder.path) / description.base).lexically_normal()};
 }
 
-SafeTensors open_base(const ModelFolder& folder, const AdapterDescription& description,
-                      const std::filesystem::path& base) {
+std::shared_ptr<const TensorFile> open_base(const ModelFolder& folder, const AdapterDescription& description,
+                                            const std::filesystem::path& base) {
   const ModelFolder recorded = base.empty() ? base_of(folder, description) : ModelFolder{base};
   require<IoError>(std::filesystem::exists(recorded.weights()), folder.path.string(),
                    "is an adapter, and its base is not in {}: put it there, or run heed merge with --model DIR",
                    recorded.path.string());
-  SafeTensors file(recorded.weights());
-  const std::string found = checksum_of_weights(file);
+  auto file = std::make_shared<const SafeTensors>(recorded.weights());
+  const std::string found = checksum_of_weights(*file);
   require<FormatError>(found == description.checksum, folder.path.string(),
                        "is an adapter for a base whose weights have the checksum {}, but those in {} have {}: it "
                        "belongs to another model",
@@ -158,7 +158,7 @@ AdaptedWeights::AdaptedWeights(const ModelFolder& folder, const ModelConfig& con
       base_(open_base(folder, description_, sources.base)) {
   require_checksum(adapter_);
   require_mark(adapter_, folder, config);
-  require_enough_tensors(std::ssize(adapter_.tensors()) + std::ssize(base_.tensors()), adapter_.path(), config);
+  require_enough_tensors(std::ssize(adapter_.tensors()) + std::ssize(base_->tensors()), adapter_.path(), config);
   verify_checksum(adapter_);
 }
 
@@ -186,7 +186,7 @@ void AdaptedWeights::require_complete(const Weights& weights) const {
   }
 }
 
-std::vector<float> AdaptedWeights::read(const SafeTensors& file, const std::string& name,
+std::vector<float> AdaptedWeights::read(const TensorFile& file, const std::string& name,
                                         const std::vector<int64_t>& shape) const {
   const StoredTensor& tensor = file.at(name);
   require<FormatError>(tensor.shape == shape, file.path().string(), "{}, but the model has [{}]", tensor.text(),
@@ -198,7 +198,7 @@ std::vector<float> AdaptedWeights::values(const Weight& weight) const {
   const std::vector<int64_t> shape = stored_shape(weight.shape());
   std::vector<float> values = is_whole(weight.name())
                                   ? read(adapter_, weight.name(), shape)
-                                  : read(base_, name_there(description_.renamed, weight.name()), shape);
+                                  : read(*base_, name_there(description_.renamed, weight.name()), shape);
   if (has_adapter(weight.name())) {
     const AdapterNames names = adapter_names(weight.name());
     add_product(read(adapter_, names.b, {shape[0], description_.rank}),

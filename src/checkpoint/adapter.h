@@ -36,7 +36,7 @@ void save_adapter(const ModelFolder& folder, const AdapterDescription& descripti
 AdapterDescription load_adapter(const ModelFolder& folder);
 
 // The base as it should be. FormatError when the weights have no checksum.
-std::string checksum_of_weights(const SafeTensors& file);
+std::string checksum_of_weights(const TensorFile& file);
 
 // Where the base is expected.
 ModelFolder base_of(const ModelFolder& folder, const AdapterDescription& description);
@@ -45,8 +45,8 @@ void require_adapter_of(const ModelFolder& folder, const AdapterDescription& des
 
 // The base's weights. FormatError, naming both checksums, when they are not those that the adapter was trained on;
 // IoError, saying how to give another directory, when there are none.
-SafeTensors open_base(const ModelFolder& folder, const AdapterDescription& description,
-                      const std::filesystem::path& base = {});
+std::shared_ptr<const TensorFile> open_base(const ModelFolder& folder, const AdapterDescription& description,
+                                            const std::filesystem::path& base = {});
 
 // Where an adapter's weights are; empty: in its folder, and in the base that it records.
 struct AdapterSources {
@@ -69,11 +69,12 @@ class AdaptedWeights {
  private:
   bool is_whole(const std::string& name) const;
   bool has_adapter(const std::string& name) const;
-  std::vector<float> read(const SafeTensors& file, const std::string& name, const std::vector<int64_t>& shape) const;
+  std::vector<float> read(const TensorFile& file, const std::string& name, const std::vector<int64_t>& shape) const;
 
   ModelFolder folder_;
   AdapterDescription description_;
-  SafeTensors adapter_, base_;
+  SafeTensors adapter_;
+  std::shared_ptr<const TensorFile> base_;
 };
 
 // For inference; see load_weights() and require_complete().

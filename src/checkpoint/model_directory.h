@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "checkpoint/safetensors.h"
 #include "heed/types/labeled_files.h"
 #include "models/config.h"
+#include "tensor_files/safetensors.h"
 #include "text/lines/documents.h"
 #include "text/translation_tokenizers.h"
 

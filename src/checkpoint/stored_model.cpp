@@ -25,7 +25,7 @@ std::string_view commands_for(Architecture architecture) {
 
 }  // namespace
 
-void require_mark(const SafeTensors& weights, const ModelFolder& folder, const ModelConfig& config) {
+void require_mark(const TensorFile& weights, const ModelFolder& folder, const ModelConfig& config) {
   for (const auto& [key, expected] : mark_of(config)) {
     const auto found = weights.metadata().find(key);
     require<FormatError>(found == weights.metadata().end() || found->second == expected, folder.config().string(),
@@ -41,9 +41,15 @@ void require_enough_tensors(int64_t tensors, const std::filesystem::path& path, 
                        "{} tensors, but the model of {} layers has more: they do not belong together", tensors, layers);
 }
 
-void require_weights_of(const SafeTensors& weights, const ModelFolder& folder, const ModelConfig& config) {
+void require_weights_of(const TensorFile& weights, const ModelFolder& folder, const ModelConfig& config) {
   require_enough_tensors(std::ssize(weights.tensors()), weights.path(), config);
   require_mark(weights, folder, config);
+}
+
+std::shared_ptr<const TensorFile> open_weights(const ModelFolder& folder, const ModelConfig& config) {
+  auto file = std::make_shared<const SafeTensors>(folder.weights());
+  require_weights_of(*file, folder, config);
+  return file;
 }
 
 StoredModel::StoredModel(const ModelFolder& folder, Backend& backend, DType storage,
@@ -59,9 +65,11 @@ StoredModel::StoredModel(const ModelFolder& folder, Backend& backend, DType stor
     load_adapted_weights(adapted, backend, storage, weights_);
     return;
   }
-  const std::filesystem::path file = weights.empty() ? folder.weights() : weights;
-  const SafeTensors stored(file);
-  require_weights_of(stored, folder, config);
+  std::shared_ptr<const TensorFile> file = open_weights(folder, config);
+  if (!weights.empty()) {
+    file = std::make_shared<const SafeTensors>(weights);
+    require_weights_of(*file, folder, config);
+  }
   model_.emplace(Scope(weights_), with_context(config, context, folder.path.string()));
   load_weights(file, backend, storage, weights_);
 }

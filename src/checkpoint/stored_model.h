@@ -1,6 +1,7 @@
 // A model loaded from its folder, ready for inference.
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include "checkpoint/model_directory.h"
@@ -10,11 +11,14 @@ namespace heed {
 
 // FormatError when the file says that it belongs to another configuration: one that gives weights the same shapes may
 // have other heads.
-void require_mark(const SafeTensors& weights, const ModelFolder& folder, const ModelConfig& config);
+void require_mark(const TensorFile& weights, const ModelFolder& folder, const ModelConfig& config);
 // FormatError for a configuration with more layers than so many tensors can hold, before anything is allocated for it.
 void require_enough_tensors(int64_t tensors, const std::filesystem::path& path, const ModelConfig& config);
 // FormatError unless the file can hold the weights of this configuration, and none of another one with the same shapes.
-void require_weights_of(const SafeTensors& weights, const ModelFolder& folder, const ModelConfig& config);
+void require_weights_of(const TensorFile& weights, const ModelFolder& folder, const ModelConfig& config);
+// A model's weights by heed's names, whatever program wrote them. FormatError unless they are those of the
+// configuration.
+std::shared_ptr<const TensorFile> open_weights(const ModelFolder& folder, const ModelConfig& config);
 
 // Loaded completely. It cannot be moved: its parts refer to each other.
 class StoredModel {

@@ -34,7 +34,7 @@ const PanelLayout* layout_of(StoredType type) {
 
 // A tensor's elements where they are. FormatError unless they begin at a multiple of `alignment`.
 template <class T>
-std::span<const T> elements_of(const SafeTensors& file, const StoredTensor& tensor, size_t alignment = sizeof(T)) {
+std::span<const T> elements_of(const TensorFile& file, const StoredTensor& tensor, size_t alignment = sizeof(T)) {
   require<FormatError>(reinterpret_cast<uintptr_t>(tensor.bytes.data()) % alignment == 0, file.path().string(),
                        "{} does not begin at a multiple of {} bytes", tensor.text(), alignment);
   return {reinterpret_cast<const T*>(tensor.bytes.data()), tensor.bytes.size() / sizeof(T)};
@@ -48,7 +48,7 @@ bool all_finite(std::span<const uint16_t> values, uint16_t exponent) {
   return std::ranges::count_if(values, [=](uint16_t bits) { return (bits & exponent) == exponent; }) == 0;
 }
 
-Int8Panels int8_panels(const std::shared_ptr<const SafeTensors>& file, const Weight& weight) {
+Int8Panels int8_panels(const std::shared_ptr<const TensorFile>& file, const Weight& weight) {
   const StoredTensor &values = file->at(weight.name()), &scales = file->at(scales_of(weight.name()));
   Int8Panels panels{.shape = weight.shape(), .input_scale = read_input_scale(*file, values), .memory = file};
   panels.words = elements_of<uint32_t>(*file, values, kPanelAlignment).data();
@@ -60,7 +60,7 @@ Int8Panels int8_panels(const std::shared_ptr<const SafeTensors>& file, const Wei
   return panels;
 }
 
-Int4Panels int4_panels(const std::shared_ptr<const SafeTensors>& file, const Weight& weight) {
+Int4Panels int4_panels(const std::shared_ptr<const TensorFile>& file, const Weight& weight) {
   const StoredTensor &values = file->at(weight.name()), &scales = file->at(scales_of(weight.name()));
   Int4Panels panels{.shape = weight.shape(), .group = weight.shape().columns() / scales.shape[1], .memory = file};
   panels.words = elements_of<uint32_t>(*file, values, kPanelAlignment).data();
@@ -71,7 +71,7 @@ Int4Panels int4_panels(const std::shared_ptr<const SafeTensors>& file, const Wei
   return panels;
 }
 
-HalfPanels half_panels(const std::shared_ptr<const SafeTensors>& file, const Weight& weight) {
+HalfPanels half_panels(const std::shared_ptr<const TensorFile>& file, const Weight& weight) {
   const StoredTensor& values = file->at(weight.name());
   const HalfType type = values.type == StoredType::f16 ? HalfType::f16 : HalfType::bf16;
   HalfPanels panels{.shape = weight.shape(), .type = type, .memory = file};
@@ -84,7 +84,7 @@ HalfPanels half_panels(const std::shared_ptr<const SafeTensors>& file, const Wei
 
 }  // namespace
 
-bool in_panels(const SafeTensors& file, StoredType type) {
+bool in_panels(const TensorFile& file, StoredType type) {
   const PanelLayout* const layout = layout_of(type);
   const auto found = layout == nullptr ? file.metadata().end() : file.metadata().find(std::string(layout->key));
   if (found == file.metadata().end()) {
@@ -119,7 +119,7 @@ std::vector<int64_t> half_panel_shape(const Shape& shape) {
   return {half_panels_of(shape.rows()), steps_of_halves(shape.columns()), kHalfPanelRows, 2};
 }
 
-void hold_panels(const std::shared_ptr<const SafeTensors>& file, Backend& backend, DType inputs, Weight& weight) {
+void hold_panels(const std::shared_ptr<const TensorFile>& file, Backend& backend, DType inputs, Weight& weight) {
   switch (file->at(weight.name()).type) {
     case StoredType::i8:
       weight.hold(backend, int8_panels(file, weight));

@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/safetensors.h"
 #include "ops/weight.h"
+#include "tensor_files/safetensors.h"
 
 namespace heed {
 
 // Whether a file's matrices of this type are in panels, not row by row. Its metadata say so, for all integers and for
 // all 16-bit floats. FormatError for a layout of another name.
-bool in_panels(const SafeTensors& file, StoredType type);
+bool in_panels(const TensorFile& file, StoredType type);
 // What the metadata say of panels of this type; nothing for types that are never in panels.
 Metadata mark_of_panels(StoredType type);
 
@@ -29,6 +29,6 @@ std::vector<int64_t> half_panel_shape(const Shape& shape);
 // Uses a matrix in panels where it is, for inputs of that type; it must have the tensors that require_stored() demands.
 // The file stays mapped as long as the weight does. FormatError when a tensor is not aligned, a scale is not one, or a
 // float is not finite.
-void hold_panels(const std::shared_ptr<const SafeTensors>& file, Backend& backend, DType inputs, Weight& weight);
+void hold_panels(const std::shared_ptr<const TensorFile>& file, Backend& backend, DType inputs, Weight& weight);
 
 }  // namespace heed

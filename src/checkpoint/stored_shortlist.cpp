@@ -6,7 +6,7 @@
 
 #include "base/errors.h"
 #include "base/text/excerpt.h"
-#include "checkpoint/safetensors.h"
+#include "tensor_files/safetensors.h"
 #include "text/vocabulary/vocabulary.h"
 
 namespace heed {

@@ -10,7 +10,7 @@
 #include "checkpoint/stored_panels.h"
 #include "checkpoint/weights.h"
 #include "kernels/integer_panels.h"
-#include "tensor/half.h"
+#include "tensor_files/tensor_values.h"
 
 namespace heed {
 namespace {
@@ -22,12 +22,6 @@ constexpr std::array<std::pair<WeightType, StoredType>, 6> kTypes{{{WeightType::
                                                                    {WeightType::int8_static, StoredType::i8},
                                                                    // Two values in each byte, both 8 too large.
                                                                    {WeightType::int4, StoredType::u8}}};
-
-float from_bf16(uint16_t bits) {
-  bf16 x;
-  x.bits = bits;
-  return static_cast<float>(x);
-}
 
 // What a file holds of a matrix of one type.
 struct StoredForm {
@@ -54,7 +48,7 @@ StoredForm form_in_panels(StoredType type, const Shape& shape) {
   return form;
 }
 
-StoredForm form_of(StoredType type, const Shape& shape, const SafeTensors& file) {
+StoredForm form_of(StoredType type, const Shape& shape, const TensorFile& file) {
   const int64_t rows = shape.rows(), columns = shape.columns();
   if (in_panels(file, type)) {
     return form_in_panels(type, shape);
@@ -72,29 +66,13 @@ StoredForm form_of(StoredType type, const Shape& shape, const SafeTensors& file)
   }
 }
 
-// Floating values of any type, as f32. FormatError unless they are finite.
-void read_floats(const SafeTensors& file, const StoredTensor& tensor, std::span<const std::byte> bytes,
-                 std::vector<float>& to) {
-  to.resize(bytes.size() / static_cast<size_t>(size_of(tensor.type)));
-  // Copied: files from other programs need not align their tensors.
-  if (tensor.type == StoredType::f32) {
-    std::memcpy(to.data(), bytes.data(), bytes.size());
-  } else {
-    std::vector<uint16_t> halves(to.size());
-    std::memcpy(halves.data(), bytes.data(), bytes.size());
-    std::ranges::transform(halves, to.begin(), tensor.type == StoredType::f16 ? from_half : from_bf16);
-  }
-  require<FormatError>(std::ranges::all_of(to, [](float x) { return std::isfinite(x); }), file.path().string(),
-                       "the weights of '{}' hold values that are not finite", tensor.name);
-}
-
 }  // namespace
 
 std::string scales_of(const std::string& weight) { return weight + ".scales"; }
 
 std::string input_scale_of(const std::string& weight) { return weight + ".input_scale"; }
 
-std::string name_of_stored(const StoredTensor& tensor, const SafeTensors& file) {
+std::string name_of_stored(const StoredTensor& tensor, const TensorFile& file) {
   if (tensor.type == StoredType::i8 && file.find(input_scale_of(tensor.name)) != nullptr) {
     return std::string(name_of(WeightType::int8_static));
   }
@@ -106,29 +84,29 @@ StoredType stored_as(WeightType type) {
   return std::ranges::find(kTypes, type, &std::pair<WeightType, StoredType>::first)->second;
 }
 
-int64_t stored_bytes(const StoredTensor& tensor, const SafeTensors& file) {
-  size_t bytes = tensor.bytes.size();
+int64_t stored_bytes(const StoredTensor& tensor, const TensorFile& file) {
+  int64_t bytes = tensor.elements() * size_of(tensor.type);
   for (const std::string& name : {scales_of(tensor.name), input_scale_of(tensor.name), sums_of(tensor.name)}) {
     const StoredTensor* const more = file.find(name);
-    bytes += more == nullptr ? 0 : more->bytes.size();
+    bytes += more == nullptr ? 0 : more->elements() * size_of(more->type);
   }
-  return static_cast<int64_t>(bytes);
+  return bytes;
 }
 
-float read_input_scale(const SafeTensors& file, const StoredTensor& matrix) {
+float read_input_scale(const TensorFile& file, const StoredTensor& matrix) {
   const StoredTensor* const input = file.find(input_scale_of(matrix.name));
   if (input == nullptr) {
     return 0.0F;
   }
-  std::vector<float> scale;
-  read_floats(file, *input, input->bytes, scale);
+  std::vector<float> scale(static_cast<size_t>(input->elements()));
+  read_floats(file, *input, scale);
   // Its inverse is finite, too.
   require<FormatError>(scale[0] >= std::numeric_limits<float>::min(), file.path().string(),
                        "'{}' holds {}, which is not a scale above 0", input->name, scale[0]);
   return scale[0];
 }
 
-void require_stored(const SafeTensors& file, const Weight& weight) {
+void require_stored(const TensorFile& file, const Weight& weight) {
   const std::string where = file.path().string();
   const StoredTensor* const tensor = file.find(weight.name());
   require<FormatError>(tensor != nullptr, where, "there is no tensor '{}', which the model has as F32{}", weight.name(),
@@ -163,11 +141,12 @@ void require_stored(const SafeTensors& file, const Weight& weight) {
   }
 }
 
-StoredWeight::StoredWeight(const SafeTensors& file, const Weight& weight)
+StoredWeight::StoredWeight(const TensorFile& file, const Weight& weight)
     : file_(file), tensor_(file.at(weight.name())), shape_(weight.shape()) {
   if (tensor_.type == StoredType::i8 || tensor_.type == StoredType::u8) {
     const StoredTensor& scales = file.at(scales_of(weight.name()));
-    read_floats(file, scales, scales.bytes, scales_);
+    scales_.resize(static_cast<size_t>(scales.elements()));
+    read_floats(file, scales, scales_);
     require<FormatError>(
         tensor_.type == StoredType::u8 || std::ranges::all_of(scales_, [](float x) { return x >= 0.0F; }),
         file.path().string(), "'{}' holds a scale below 0", scales.name);
@@ -211,28 +190,31 @@ void StoredWeight::hold(Backend& backend, DType precision, Weight& weight) {
   }
 }
 
-std::span<const std::byte> StoredWeight::bytes_of_rows(int64_t first, int64_t count) {
-  const size_t row_bytes = tensor_.bytes.size() / static_cast<size_t>(shape_.rows());
-  const size_t begin = static_cast<size_t>(first) * row_bytes;
+// Of the weight's rows, of which a vector has one.
+std::span<const std::byte> StoredWeight::bytes_of_rows(RowSpan rows) {
+  const int64_t stored_rows = tensor_.rows() / shape_.rows();
+  const RowSpan stored{rows.first * stored_rows, rows.count * stored_rows};
   // All of them: reading a page may have brought back some before it.
-  file_.give_back(tensor_.bytes.first(begin));
-  return tensor_.bytes.subspan(begin, static_cast<size_t>(count) * row_bytes);
+  file_.give_back(
+      tensor_.bytes.first(std::min(tensor_.bytes.size(), static_cast<size_t>(stored.first * tensor_.row_bytes()))));
+  return file_.rows(tensor_, stored, buffer_);
 }
 
 ConstView StoredWeight::floats(int64_t first, int64_t count) {
-  read_floats(file_, tensor_, bytes_of_rows(first, count), floats_);
+  floats_.resize(static_cast<size_t>(count * shape_.columns()));
+  convert_floats(file_, tensor_, bytes_of_rows({first, count}), floats_);
   return {floats_.data(), DType::f32, count, shape_.columns(), shape_.columns()};
 }
 
 ConstView StoredWeight::int8_rows(int64_t first, int64_t count) {
-  const std::span<const std::byte> bytes = bytes_of_rows(first, count);
+  const std::span<const std::byte> bytes = bytes_of_rows({first, count});
   require<FormatError>(std::memchr(bytes.data(), INT8_MIN, bytes.size()) == nullptr, file_.path().string(),
                        "'{}' holds -128, but its values are within +-127", tensor_.name);
   return {bytes.data(), DType::i8, count, shape_.columns(), shape_.columns()};
 }
 
 ConstView StoredWeight::int4_rows(int64_t first, int64_t count) {
-  const std::span<const std::byte> bytes = bytes_of_rows(first, count);
+  const std::span<const std::byte> bytes = bytes_of_rows({first, count});
   integers_.resize(2 * bytes.size());
   for (size_t i = 0; i < bytes.size(); ++i) {
     const auto both = std::to_integer<int>(bytes[i]);

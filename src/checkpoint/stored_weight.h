@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/safetensors.h"
 #include "heed/types/weight_type.h"
 #include "ops/weight.h"
+#include "tensor_files/tensor_file.h"
 
 namespace heed {
 
@@ -16,22 +16,22 @@ std::string scales_of(const std::string& weight);
 std::string input_scale_of(const std::string& weight);
 
 // "int8"; of a type that weights do not have, as the file names it.
-std::string name_of_stored(const StoredTensor& tensor, const SafeTensors& file);
+std::string name_of_stored(const StoredTensor& tensor, const TensorFile& file);
 StoredType stored_as(WeightType type);
-int64_t stored_bytes(const StoredTensor& tensor, const SafeTensors& file);  // with its scales
+int64_t stored_bytes(const StoredTensor& tensor, const TensorFile& file);  // with its scales
 
 // The scale of all inputs of an int8 matrix; 0: there is none. FormatError for one that is not above 0.
-float read_input_scale(const SafeTensors& file, const StoredTensor& matrix);
+float read_input_scale(const TensorFile& file, const StoredTensor& matrix);
 
 // FormatError unless the file has the weight with its shape, in a form that inference reads, with all that belongs to
 // it.
-void require_stored(const SafeTensors& file, const Weight& weight);
+void require_stored(const TensorFile& file, const Weight& weight);
 
 // A weight in a file, in any form but integers in panels. Its rows are read in order, converted and checked on the way;
 // the memory of rows that were read before is released.
 class StoredWeight {
  public:
-  StoredWeight(const SafeTensors& file, const Weight& weight);
+  StoredWeight(const TensorFile& file, const Weight& weight);
   ~StoredWeight() { file_.give_back(tensor_.bytes); }
   StoredWeight(const StoredWeight&) = delete;
   StoredWeight& operator=(const StoredWeight&) = delete;
@@ -41,14 +41,15 @@ class StoredWeight {
 
  private:
   void repeat_scales();
-  std::span<const std::byte> bytes_of_rows(int64_t first, int64_t count);
+  std::span<const std::byte> bytes_of_rows(RowSpan rows);
   ConstView floats(int64_t first, int64_t count);
   ConstView int8_rows(int64_t first, int64_t count);
   ConstView int4_rows(int64_t first, int64_t count);
 
-  const SafeTensors& file_;
+  const TensorFile& file_;
   const StoredTensor& tensor_;
   Shape shape_;
+  std::vector<std::byte> buffer_;
   std::vector<float> floats_, scales_;
   float input_scale_ = 0.0F;
   std::vector<int8_t> integers_;

@@ -10,6 +10,7 @@
 #include "checkpoint/stored_panels.h"
 #include "checkpoint/stored_weight.h"
 #include "ops/trainable.h"
+#include "tensor_files/tensor_values.h"
 
 namespace heed {
 namespace {
@@ -21,7 +22,7 @@ std::span<const std::byte> bytes_of(const ConstView& master) {
 }
 
 // FormatError unless all tensors of the file are weights of the model, or scales of one.
-void require_no_others(const SafeTensors& file, const std::vector<const Weight*>& weights) {
+void require_no_others(const TensorFile& file, const std::vector<const Weight*>& weights) {
   std::set<std::string> names;
   for (const Weight* const weight : weights) {
     names.insert(weight->name());
@@ -43,16 +44,11 @@ void require_no_others(const SafeTensors& file, const std::vector<const Weight*>
 }
 
 // FormatError unless training can begin from the tensor.
-void require_f32(const SafeTensors& file, const StoredTensor& tensor) {
+void require_floats(const TensorFile& file, const StoredTensor& tensor) {
   require<FormatError>(
-      tensor.type == StoredType::f32, file.path().string(),
+      is_float(tensor.type) && !in_panels(file, tensor.type), file.path().string(),
       "holds quantized weights ({}), which are for inference alone: name the model that they were made from",
       tensor.text());
-}
-
-void require_finite(std::span<const float> values, const SafeTensors& file, const StoredTensor& tensor) {
-  require<FormatError>(std::ranges::all_of(values, [](float x) { return std::isfinite(x); }), file.path().string(),
-                       "the weights of '{}' hold values that are not finite", tensor.name);
 }
 
 }  // namespace
@@ -77,8 +73,7 @@ void save_weights(const std::filesystem::path& path, const Trainables& trainable
   write_checked_safetensors(path, tensors, metadata);
 }
 
-void load_weights(const std::filesystem::path& path, Backend& backend, DType precision, Weights& weights) {
-  const auto file = std::make_shared<const SafeTensors>(path);
+void load_weights(const std::shared_ptr<const TensorFile>& file, Backend& backend, DType precision, Weights& weights) {
   std::vector<const Weight*> all;
   for (const Weight& weight : weights.all()) {
     require_stored(*file, weight);
@@ -114,19 +109,19 @@ void load_weights(const std::filesystem::path& path, Backend& backend, DType pre
   verified.get();
 }
 
-void require_not_quantized(const SafeTensors& file) {
+void load_weights(const std::filesystem::path& path, Backend& backend, DType precision, Weights& weights) {
+  load_weights(std::make_shared<const SafeTensors>(path), backend, precision, weights);
+}
+
+void require_not_quantized(const TensorFile& file) {
   for (const StoredTensor& tensor : file.tensors()) {
-    require_f32(file, tensor);
+    require_floats(file, tensor);
   }
 }
 
-std::vector<float> read_weight(const SafeTensors& file, const StoredTensor& tensor) {
-  require_f32(file, tensor);
-  std::vector<float> values(static_cast<size_t>(tensor.elements()));
-  std::memcpy(values.data(), tensor.bytes.data(), tensor.bytes.size());
-  file.give_back(tensor.bytes);
-  require_finite(values, file, tensor);
-  return values;
+std::vector<float> read_weight(const TensorFile& file, const StoredTensor& tensor) {
+  require_floats(file, tensor);
+  return read_floats(file, tensor);
 }
 
 void load_frozen(const std::filesystem::path& path, Backend& backend, Trainables& trainables) {
@@ -145,24 +140,25 @@ void load_frozen(const std::filesystem::path& path, Backend& backend, Trainables
 }
 
 void load_masters(const std::filesystem::path& path, Backend& backend, Trainables& trainables) {
+  load_masters(SafeTensors(path), backend, trainables);
+}
+
+void load_masters(const TensorFile& file, Backend& backend, Trainables& trainables) {
   std::vector<const Weight*> stored;
   for (const Weight& weight : trainables.weights().all()) {
     if (weight.has_trainable()) {
       stored.push_back(&weight);
     }
   }
-  const SafeTensors file(path);
   for (const Weight* const weight : stored) {
     require_stored(file, *weight);
-    require_f32(file, file.at(weight->name()));
+    require_floats(file, file.at(weight->name()));
   }
   require_no_others(file, stored);
   verify_checksum(file);
   for (const Weight* const weight : stored) {
-    const StoredTensor& tensor = file.at(weight->name());
     auto* const master = static_cast<float*>(host_address(weight->trainable().master()));
-    std::memcpy(master, tensor.bytes.data(), tensor.bytes.size());
-    require_finite({master, tensor.bytes.size() / sizeof(float)}, file, tensor);
+    read_floats(file, file.at(weight->name()), {master, static_cast<size_t>(weight->shape().elements())});
   }
   trainables.refresh(backend);
 }

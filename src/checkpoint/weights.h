@@ -2,10 +2,11 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <vector>
 
-#include "checkpoint/safetensors.h"
 #include "nn/weights/trainables.h"
+#include "tensor_files/safetensors.h"
 
 namespace heed {
 
@@ -19,18 +20,20 @@ void save_weights(const std::filesystem::path& path, const Trainables& trainable
 // has them so. Converts while reading, a few rows at a time, so that hardly more memory is needed than for the result.
 // FormatError when a name or a shape differs from the model's, naming both (checked before memory is allocated, so that
 // absurd sizes do no harm); for values that are not finite; and for a damaged file.
+void load_weights(const std::shared_ptr<const TensorFile>& file, Backend& backend, DType precision, Weights& weights);
 void load_weights(const std::filesystem::path& path, Backend& backend, DType precision, Weights& weights);
 
 // FormatError when some of the file's weights are quantized: training cannot begin from them.
-void require_not_quantized(const SafeTensors& file);
+void require_not_quantized(const TensorFile& file);
 
-// The values of one tensor of a file. FormatError unless they are f32, as a quantized model's are not, and finite.
-std::vector<float> read_weight(const SafeTensors& file, const StoredTensor& tensor);
+// The values of one tensor of a file. FormatError unless they are floats, as those of integers are not, and finite.
+std::vector<float> read_weight(const TensorFile& file, const StoredTensor& tensor);
 
 // The values of the weights that are frozen, from a file that has them among others. Refreshes the copies.
 void load_frozen(const std::filesystem::path& path, Backend& backend, Trainables& trainables);
 
 // Into the masters, with the same checks. Refreshes the copies.
+void load_masters(const TensorFile& file, Backend& backend, Trainables& trainables);
 void load_masters(const std::filesystem::path& path, Backend& backend, Trainables& trainables);
 
 }  // namespace heed

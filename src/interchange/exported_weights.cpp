@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/errors.h"
-#include "checkpoint/weights.h"
+#include "tensor_files/tensor_values.h"
 
 namespace heed {
 namespace {
@@ -14,10 +14,10 @@ namespace {
 using Values = std::vector<float>;
 
 // As heed has them.
-Values read_rows(const SafeTensors& stored, const NamedTensor& tensor) {
+Values read_rows(const TensorFile& stored, const NamedTensor& tensor) {
   Values values;
   for (const WeightRows& part : tensor.rows) {
-    const Values all = read_weight(stored, stored.at(part.weight->name()));
+    const Values all = read_floats(stored, stored.at(part.weight->name()));
     const auto row = static_cast<int64_t>(all.size()) / part.weight->shape()[0];
     const auto first = all.begin() + part.first * row;
     values.insert(values.end(), first, first + part.count * row);
@@ -50,13 +50,16 @@ Values foreign_values(Values values, const NamedTensor& tensor, const ModelConfi
     case ForeignForm::scaled_by_model:
       std::ranges::for_each(values, [scale = scale_of_embedding(config)](float& x) { x *= scale; });
       break;
+    case ForeignForm::transposed:
+    case ForeignForm::grouped_by_heads:
+      fail<ConfigError>(tensor.name, "has a form that no GGUF file has");
     case ForeignForm::same:
       break;
   }
   return values;
 }
 
-GgufTensor exported(const NamedTensor& tensor, const ModelConfig& config, const SafeTensors& stored, GgufType type) {
+GgufTensor exported(const NamedTensor& tensor, const ModelConfig& config, const TensorFile& stored, GgufType type) {
   const auto values = [tensor, config, &stored] { return foreign_values(read_rows(stored, tensor), tensor, config); };
   if (tensor.is_vector()) {
     return {tensor.name, {tensor.count()}, GgufType::f32, values};
@@ -75,7 +78,7 @@ GgufTensor exported(const NamedTensor& tensor, const ModelConfig& config, const 
 }  // namespace
 
 std::vector<GgufTensor> exported_weights(ForeignNames names, const ModelConfig& config, const Weights& weights,
-                                         const SafeTensors& stored, GgufType type) {
+                                         const TensorFile& stored, GgufType type) {
   if (config.tying != Tying::none && config.embedding_scale != EmbeddingScale::none) {
     for (ForeignTensor& tensor : names.tensors) {
       if (tensor.roles.front() == WeightRole::logits) {

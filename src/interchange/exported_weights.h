@@ -3,10 +3,10 @@
 
 #include <vector>
 
-#include "checkpoint/safetensors.h"
 #include "interchange/gguf/gguf.h"
 #include "interchange/naming.h"
 #include "models/config.h"
+#include "tensor_files/tensor_file.h"
 
 namespace heed {
 
@@ -15,6 +15,6 @@ namespace heed {
 // after the look-up; otherwise llama.cpp finds it by itself. ConfigError for a matrix whose rows are not whole blocks
 // of the type.
 std::vector<GgufTensor> exported_weights(ForeignNames names, const ModelConfig& config, const Weights& weights,
-                                         const SafeTensors& stored, GgufType type);
+                                         const TensorFile& stored, GgufType type);
 
 }  // namespace heed

@@ -26,7 +26,11 @@ std::vector<FormNeed> needs_of_all_forms(const ModelConfig& c) {
   return {
       {"inner", c.inner.is_uniform(), kOneValue},
       {"key_value_heads", c.key_value_heads.is_uniform(), kOneValue},
+      {"rotary_factor", c.positions != Positions::rotary || c.rotary_factor.is_uniform(), kOneValue},
+      {"rotary_magnitude", c.rotary_magnitude == 0.0, "0"},
       {"rotary_base", c.positions != Positions::rotary || c.rotary_base.is_uniform(), kOneValue},
+      {"shared_layers", c.shared_layers == SharedLayers::no, "false"},
+      {"norm_gain", c.norm_gain == NormGain::plain, R"("plain")"},
       {"norm_placement", c.placement == NormPlacement::pre, R"("pre")"},
       {"final_norm", c.final_norm == FinalNorm::present, "true"},
       {"embedding_norm", c.embedding_norm == EmbeddingNorm::none, "false"},
@@ -38,6 +42,9 @@ std::vector<FormNeed> needs_of_all_forms(const ModelConfig& c) {
       {"output_bias", c.output_bias == Bias::none, "false"},
       {"logit_cap", c.logit_cap == 0.0, "0"},
       {"attention_cap", c.attention_cap == 0.0, "0"},
+      {"attention_scale", c.attention_scale == 0.0, "0"},
+      {"output_scale", c.output_scale == 1.0, "1"},
+      {"position_offset", c.positions != Positions::learned || c.position_offset == 0, "0"},
   };
 }
 

@@ -14,7 +14,7 @@ std::vector<FormNeed> llama_needs(const ModelConfig& c) {
       {"norm", c.norm == NormKind::rms, R"("rms")"},
       {"positions", c.positions == Positions::rotary, R"("rotary")"},
       {"rotary_width", c.rotary_width == 0 || c.rotary_width == c.width_of_head(), "0"},
-      {"rotary_scaling", c.rotary_scaling != RotaryScaling::yarn, R"("none", "linear" or "ntk")"},
+      {"rotary_scaling", !is_by_turns(c.rotary_scaling), R"("none", "linear" or "ntk")"},
       {"activation", c.activation == Activation::silu, R"("silu")"},
       {"gated", c.gating == Gating::gated, "true"},
       {"bias", c.bias == Bias::none || !shared_bias, "false"},
@@ -31,7 +31,7 @@ std::vector<FormNeed> llama_needs(const ModelConfig& c) {
 double rotary_base_of(const ModelConfig& config) {
   const auto width = static_cast<double>(config.width_of_head());
   return config.rotary_scaling == RotaryScaling::ntk && width > 2.0
-             ? config.rotary_base.of(0) * std::pow(config.rotary_factor, width / (width - 2.0))
+             ? config.rotary_base.of(0) * std::pow(config.rotary_factor.of(0), width / (width - 2.0))
              : config.rotary_base.of(0);
 }
 
@@ -76,7 +76,7 @@ std::vector<GgufEntry> llama_entries(const ModelConfig& config) {
   };
   if (config.rotary_scaling == RotaryScaling::linear) {
     entries.push_back({"llama.rope.scaling.type", std::string("linear")});
-    entries.push_back({"llama.rope.scaling.factor", static_cast<float>(config.rotary_factor)});
+    entries.push_back({"llama.rope.scaling.factor", static_cast<float>(config.rotary_factor.of(0))});
   }
   return entries;
 }

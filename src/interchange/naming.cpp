@@ -5,11 +5,12 @@
 namespace heed {
 namespace {
 
-constexpr std::string_view kLayerMark = "{layer}", kTermMark = "{term}";
+constexpr std::string_view kLayerMark = "{layer}", kTermMark = "{term}", kPrefixMark = "{prefix}";
 
 bool is_norm(WeightRole role) {
   return role == WeightRole::embedding_norm || role == WeightRole::query_norm || role == WeightRole::key_norm ||
-         role == WeightRole::sublayer_norm || role == WeightRole::branch_norm || role == WeightRole::final_norm;
+         role == WeightRole::sublayer_norm || role == WeightRole::branch_norm || role == WeightRole::final_norm ||
+         role == WeightRole::head_norm;
 }
 
 std::string replaced(std::string text, std::string_view mark, std::string_view by) {
@@ -24,10 +25,12 @@ struct TensorOfTerm {
   WeightTerm term;
 };
 
-std::string foreign_name(const ForeignNames& names, const TensorOfTerm& wanted) {
+// A tensor's name, or that of a copy.
+std::string foreign_name(const ForeignNames& names, const TensorOfTerm& wanted, std::string_view pattern) {
   const TermNames& terms = is_norm(*wanted.tensor.roles.front()) ? names.norms : names.matrices;
-  std::string name = replaced(std::string(wanted.tensor.name), kTermMark,
-                              wanted.term == WeightTerm::factor ? terms.factor : terms.bias);
+  std::string name =
+      replaced(std::string(pattern), kTermMark, wanted.term == WeightTerm::factor ? terms.factor : terms.bias);
+  name = replaced(std::move(name), kPrefixMark, names.prefix);
   return wanted.layer ? replaced(std::move(name), kLayerMark, std::to_string(names.first_layer + *wanted.layer)) : name;
 }
 
@@ -89,8 +92,17 @@ std::vector<NamedTensor> named_tensors(const ForeignNames& names, const Weights&
   const auto add = [&](const ForeignTensor& tensor, std::optional<int64_t> layer) {
     for (const WeightTerm term : {WeightTerm::factor, WeightTerm::bias}) {
       const TensorOfTerm wanted{tensor, layer, term};
-      if (std::vector<WeightRows> rows = rows_of(weights, wanted); !rows.empty()) {
-        found.push_back({foreign_name(names, wanted), std::move(rows), tensor.form});
+      if (std::vector<WeightRows> rows = rows_of(weights, wanted);
+          !rows.empty() && tensor.term.value_or(term) == term) {
+        NamedTensor& named = found.emplace_back(NamedTensor{.name = foreign_name(names, wanted, tensor.name),
+                                                            .rows = std::move(rows),
+                                                            .form = tensor.form,
+                                                            .skipped_rows = tensor.skipped_rows});
+        for (const std::string_view copy : tensor.copies) {
+          if (!copy.empty()) {
+            named.copies.push_back(foreign_name(names, wanted, copy));
+          }
+        }
       }
     }
   };

@@ -14,18 +14,24 @@ namespace heed {
 // How the other program holds the values of a tensor.
 enum class ForeignForm : uint8_t {
   same,
-  rotated_pairs,   // columns of a head that are rotated together are neighbours; heed's are half a head apart
-  scaled_by_model  // multiplied by the factor that heed applies after looking a row up
+  rotated_pairs,     // columns of a head that are rotated together are neighbours; heed's are half a head apart
+  scaled_by_model,   // multiplied by the factor that heed applies after looking a row up
+  transposed,        // inputs are rows, outputs are columns
+  grouped_by_heads,  // queries, keys and values of the first head, of the second head, ...
 };
 
 // A tensor of the other program: the matrices of some roles, one after the other. Where heed stacks them otherwise, the
 // same rows are found there.
 struct ForeignTensor {
-  std::string_view name;  // "{layer}" in it is the layer's number, and "{term}" the name of the term
+  // "{layer}" in it is the layer's number, "{term}" the name of the term, and "{prefix}" the format's prefix.
+  std::string_view name;
   std::array<std::optional<WeightRole>, 3> roles;
   std::optional<Sublayer> sublayer = {};
   ForeignForm form = ForeignForm::same;
-  std::optional<Stack> stack = {};  // none: of whichever stack
+  std::optional<Stack> stack = {};              // none: of whichever stack
+  std::optional<WeightTerm> term = {};          // none: both
+  int64_t skipped_rows = 0;                     // that the tensor has before those of the roles
+  std::array<std::string_view, 3> copies = {};  // names under which the same may stand, too; empty: none
 };
 
 struct TermNames {
@@ -38,6 +44,9 @@ struct ForeignNames {
   std::vector<ForeignTensor> tensors;
   TermNames matrices = {}, norms = {};
   int64_t first_layer = 0;  // the number of the first layer
+  std::string prefix = {};
+  // Tensors that have no weight's values: parts of names.
+  std::vector<std::string_view> without_weight = {};
 };
 
 // Some neighbouring rows of a weight.
@@ -51,6 +60,8 @@ struct NamedTensor {
   std::string name;
   std::vector<WeightRows> rows;
   ForeignForm form;
+  int64_t skipped_rows = 0;
+  std::vector<std::string> copies = {};  // names under which the same may stand, too
 
   int64_t count() const;  // of all rows
   int64_t columns() const { return rows.front().weight->shape().columns(); }

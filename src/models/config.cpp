@@ -30,8 +30,9 @@ void check_extent(std::string_view name, int64_t value, int64_t least, int64_t m
 double estimated_elements(const ModelConfig& config) {
   const auto number = [](int64_t value) { return static_cast<double>(value); };
   const double model = number(config.model);
-  const double tables = model * (number(config.source_vocabulary) + 2.0 * number(config.target_vocabulary) +
-                                 (config.positions == Positions::none ? 0.0 : 2.0 * number(config.max_length)));
+  const double tables =
+      model * (number(config.source_vocabulary) + 2.0 * number(config.target_vocabulary) +
+               (config.positions == Positions::none ? 0.0 : 2.0 * number(config.max_length + config.position_offset)));
   double layers = 0.0;
   for (int64_t i = 0; i < std::max(config.encoder_layers, config.decoder_layers); ++i) {
     const double attention = model * (number(config.width_of_head()) + number(config.width_of_values())) *
@@ -51,7 +52,7 @@ void check_probability(std::string_view name, Probability p) {
 void check_buckets(const ModelConfig& config) {
   const bool both_ways = config.architecture != Architecture::causal_lm;
   const int64_t least = both_ways ? 4 : 2, most = least * (kMaxDistance - 1), exact = config.relative_buckets / least;
-  if (config.positions == Positions::relative_bias) {
+  if (config.has_relative_bias()) {
     check(config.relative_buckets >= least && config.relative_buckets <= most && config.relative_buckets % least == 0,
           "relative_buckets is {}, expected a multiple of {}{}, at most {}", config.relative_buckets, least,
           both_ways ? ", for the keys before and after" : "", most);
@@ -63,8 +64,8 @@ void check_buckets(const ModelConfig& config) {
 }
 
 void check_pattern(const ModelConfig& config, const LayerPattern& pattern, int64_t layer) {
-  const bool adds_to_scores = config.positions == Positions::alibi || config.positions == Positions::relative_bias ||
-                              config.has_relative_keys();
+  const bool adds_to_scores =
+      config.positions == Positions::alibi || config.has_relative_bias() || config.has_relative_keys();
   const bool rotates = config.rotary(layer).dims > 0;
   const int64_t parts = std::ssize(pattern), keys = config.heads_of_keys(layer);
   check((!adds_to_scores && !rotates) || !is_linear(pattern),
@@ -112,6 +113,7 @@ void check_layers(const ModelConfig& config) {
   check_count("inner", config.inner, layers);
   check_count("key_value_heads", config.key_value_heads, layers);
   check_count("rotary_base", config.rotary_base, layers);
+  check_count("rotary_factor", config.rotary_factor, layers);
   for (const int64_t inner : config.inner.values()) {
     check_extent("inner", inner, 1);
   }
@@ -121,11 +123,38 @@ void check_layers(const ModelConfig& config) {
   }
 }
 
+// What layers that are the same can't differ in.
+void check_shared_layers(const ModelConfig& config) {
+  const bool alike = config.inner.is_uniform() && config.key_value_heads.is_uniform() &&
+                     config.rotary_base.is_uniform() && config.rotary_factor.is_uniform();
+  check(config.shared_layers == SharedLayers::no || alike,
+        "shared_layers is true, but inner, key_value_heads, rotary_base or rotary_factor differs by layer");
+  for (const Stack stack : {Stack::encoder, Stack::decoder}) {
+    for (int64_t layer = 1; layer < config.layers_of(stack); ++layer) {
+      check(config.shared_layers == SharedLayers::no || config.pattern_of(stack, layer) == config.pattern_of(stack, 0),
+            "shared_layers is true, but attention differs by layer");
+    }
+  }
+}
+
 void check_labels(const ModelConfig& config) {
   std::set<std::string> known;
   for (const std::string& label : config.labels) {
     check(known.insert(label).second, "labels has '{}' twice", label);
   }
+}
+
+void check_rotary_turns(const ModelConfig& config) {
+  const double slow = config.rotary_slow_turns, fast = config.rotary_fast_turns;
+  for (const auto& [name, value] : {std::pair{"rotary_slow_turns", slow}, std::pair{"rotary_fast_turns", fast},
+                                    std::pair{"rotary_magnitude", config.rotary_magnitude}}) {
+    check(std::isfinite(value) && value >= 0.0, "{} is {}, expected above 0, or 0 for what the scaling has", name,
+          value);
+  }
+  const double least_fast = config.rotary_scaling == RotaryScaling::llama3 ? 4.0 : 32.0;
+  const double slowest = slow > 0.0 ? slow : 1.0, fastest = fast > 0.0 ? fast : least_fast;
+  check(!is_by_turns(config.rotary_scaling) || slowest < fastest,
+        "rotary_slow_turns is {}, which is not below rotary_fast_turns {}", slowest, fastest);
 }
 
 void check_rotary(const ModelConfig& config) {
@@ -140,16 +169,22 @@ void check_rotary(const ModelConfig& config) {
   }
   check(std::ranges::any_of(bases, [](double base) { return base > 0.0; }),
         "rotary_base is 0 in all layers: write positions = \"none\"");
-  check(std::isfinite(config.rotary_factor) && config.rotary_factor >= 1.0, "rotary_factor is {}, expected at least 1",
-        config.rotary_factor);
+  for (const double factor : config.rotary_factor.values()) {
+    check(std::isfinite(factor) && factor >= 1.0, "rotary_factor is {}, expected at least 1", factor);
+  }
   check_extent("rotary_trained_length", config.rotary_trained_length, 0);
+  check_rotary_turns(config);
   check_extent("rotary_width", config.rotary_width, 0);
   const bool scaled = config.rotary_scaling != RotaryScaling::none;
   if (config.positions != Positions::rotary) {
     return;
   }
-  check(scaled || config.rotary_factor == 1.0, "rotary_factor is {}, but rotary_scaling is \"none\"",
-        config.rotary_factor);
+  for (const double factor : config.rotary_factor.values()) {
+    check(scaled || factor == 1.0, "rotary_factor is {}, but rotary_scaling is \"none\"", factor);
+  }
+  check(!is_by_turns(config.rotary_scaling) || config.rotary_trained_length > 0 || config.rotary_factor.is_uniform(),
+        "rotary_factor differs by layer, so that rotary_trained_length, which {} needs, does not follow from it",
+        config.rotary_scaling == RotaryScaling::yarn ? "yarn" : "llama3");
   check(config.rotary_width <= config.width_of_head(), "rotary_width is {}, but a head has {} columns",
         config.rotary_width, config.width_of_head());
   const int64_t columns = config.rotary_width > 0 ? config.rotary_width : config.width_of_head();
@@ -233,12 +268,13 @@ Rotary ModelConfig::rotary(int64_t layer) const {
   if (positions != Positions::rotary || rotary_base.of(layer) == 0.0) {
     return {};
   }
-  const double trained = rotary_trained_length > 0 ? static_cast<double>(rotary_trained_length)
-                                                   : static_cast<double>(max_length) / rotary_factor;
-  const bool is_yarn = rotary_scaling == RotaryScaling::yarn;
+  const double factor = rotary_factor.of(layer);
+  const double trained =
+      rotary_trained_length > 0 ? static_cast<double>(rotary_trained_length) : static_cast<double>(max_length) / factor;
   return {rotary_width > 0 ? rotary_width : width_of_head(),
           rotary_base.of(layer),
-          {rotary_scaling, rotary_factor, is_yarn ? trained : 0.0}};
+          {rotary_scaling, factor, is_by_turns(rotary_scaling) ? trained : 0.0, rotary_slow_turns, rotary_fast_turns,
+           rotary_magnitude}};
 }
 
 std::vector<std::string> obstacles_to_parts(const ModelConfig& config, int64_t parts) {
@@ -298,11 +334,12 @@ ModelConfig with_context(const ModelConfig& config, const ContextOptions& option
   require<ConfigError>(options.max_length >= config.max_length && options.max_length <= kLargest, where,
                        "the maximum length is {}, expected the model's own {} to {}", options.max_length,
                        config.max_length, kLargest);
-  require<ConfigError>(config.positions != Positions::learned || options.max_length == config.max_length, where,
+  require<ConfigError>(!are_learned(config.positions) || options.max_length == config.max_length, where,
                        "the model learned a table of {} positions, so it can't take {} tokens", config.max_length,
                        options.max_length);
   if (config.rotary_trained_length == 0 && config.positions == Positions::rotary) {
-    longer.rotary_trained_length = static_cast<int64_t>(static_cast<double>(config.max_length) / config.rotary_factor);
+    longer.rotary_trained_length =
+        static_cast<int64_t>(static_cast<double>(config.max_length) / config.rotary_factor.of(0));
   }
   if (scaled) {
     longer.rotary_scaling = options.rotary_scaling;
@@ -327,8 +364,10 @@ void ModelConfig::validate() const {
   check_attention(*this);
   check_buckets(*this);
   check_extent("relative_clip", relative_clip, 1, kMaxDistance);
-  check(positions != Positions::sinusoidal || model % 2 == 0,
-        "sinusoidal positions need an even width, but model is {}", model);
+  check_extent("position_offset", position_offset, 0);
+  check(positions != Positions::sinusoidal || (embedding_width > 0 ? embedding_width : model) % 2 == 0,
+        "sinusoidal positions need an even width, but {} is {}", embedding_width > 0 ? "embedding_width" : "model",
+        embedding_width > 0 ? embedding_width : model);
   const bool has_encoder = architecture != Architecture::causal_lm;
   const bool has_decoder = architecture != Architecture::encoder;
   check(!has_encoder || encoder_layers >= 1, "encoder_layers is {}, expected at least 1", encoder_layers);
@@ -349,6 +388,13 @@ void ModelConfig::validate() const {
   check_extent("token_types", token_types, 0, kMaxTokenTypes);
   check(architecture == Architecture::encoder || (head == Head::tokens && token_types == 0),
         "head and token_types are for architecture \"encoder\"");
+  check(architecture == Architecture::encoder || (!head_layer && embedding_width == 0 && text_width == 0),
+        "head_layer, embedding_width and text_width are for architecture \"encoder\"");
+  check_extent("embedding_width", embedding_width, 0);
+  check_extent("text_width", text_width, 0);
+  check(embedding_width == 0 || tying == Tying::none || head_layer,
+        "embedding_width is {}, so tie needs a head_layer, which makes an output of that width", embedding_width);
+  check_shared_layers(*this);
   check(head == Head::tokens || tying == Tying::none, "tie = \"output\" needs head = \"tokens\"");
   check(branches == Branches::sequential || placement == NormPlacement::pre,
         "parallel branches need norm_placement = \"pre\": they read norms of the layer's input");
@@ -361,8 +407,10 @@ void ModelConfig::validate() const {
   check(std::isfinite(logit_cap) && logit_cap >= 0.0, "logit_cap is {}, expected above 0, or 0 for none", logit_cap);
   check(std::isfinite(attention_cap) && attention_cap >= 0.0, "attention_cap is {}, expected above 0, or 0 for none",
         attention_cap);
-  check(attention_cap == 0.0 ||
-            (positions != Positions::alibi && positions != Positions::relative_bias && !has_relative_keys()),
+  check(std::isfinite(attention_scale) && attention_scale >= 0.0,
+        "attention_scale is {}, expected above 0, or 0 for 1 / sqrt(head_width)", attention_scale);
+  check(std::isfinite(output_scale) && output_scale > 0.0, "output_scale is {}, expected above 0", output_scale);
+  check(attention_cap == 0.0 || (positions != Positions::alibi && !has_relative_bias() && !has_relative_keys()),
         "attention_cap does not go with positions \"alibi\", \"relative-bias\", \"relative-keys\" and "
         "\"relative-keys-values\", which add to the scores");
   check(logit_cap == 0.0 || head == Head::tokens,

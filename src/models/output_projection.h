@@ -21,12 +21,11 @@ class OutputProjection {
 
   // Over some tokens alone, chosen once for many calls.
   OutputRows rows(const Pass& pass, std::span<const int32_t> tokens) const { return {pass, weights_, tokens}; }
-  Logits logits(Pass& pass, ConstView hidden, const OutputRows& tokens) const {
-    return output_logits(pass, hidden, tokens, cap_);
-  }
+  Logits logits(Pass& pass, ConstView hidden, const OutputRows& tokens) const;
 
  private:
   LinearWeights weights_;
+  double scale_;  // of what comes in
   SoftCapAt cap_;
   DividedVocabulary divided_;
 };

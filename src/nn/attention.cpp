@@ -51,6 +51,7 @@ AttentionOptions options_of(const AttentionShape& shape, const HeadRange& range,
                             const Call& call) {
   return {.heads = shape.heads,
           .key_value_heads = shape.key_value_heads,
+          .scale = shape.scale,
           .range = range,
           .visibility = shape.visibility,
           .mask = call.mask.get(),
@@ -125,7 +126,7 @@ RelativeScores SelfAttention::scores_by_distance(Pass& pass, const Columns& quer
   return {.table = relative_keys(pass, queries, *relative_keys_, Heads(shape_.heads)),
           .of = TableOf::query,
           .first = -shape_.relative_clip,
-          .factor = 1.0 / std::sqrt(static_cast<double>(shape_.head_width)),
+          .factor = shape_.scale > 0.0 ? shape_.scale : 1.0 / std::sqrt(static_cast<double>(shape_.head_width)),
           .gradient = RelativeScores::Gradient::wanted};
 }
 

@@ -37,6 +37,7 @@ struct AttentionShape {
   // perhaps others that are added to values, O = P (V + B); those beyond count as this one. 0: none.
   int64_t relative_clip = 0;
   RelativeValues relative_values = RelativeValues::none;
+  double scale = 0.0;  // of the scores; 0: 1 / sqrt(head_width)
   SoftCapAt score_cap;
   Probability dropout{0.0F};  // of the attention weights, which linear attention lacks
   MatrixInitialization initialization;

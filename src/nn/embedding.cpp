@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <vector>
 
 #include "ops/rows/drop.h"
@@ -11,20 +12,36 @@ namespace {
 
 constexpr int64_t kFirstPositions = 64;
 
+// What a column holds of a position.
+struct SinusoidColumn {
+  bool is_sine;
+  double frequency;
+};
+
+SinusoidColumn sinusoid_in(int64_t column, const Sinusoids& sinusoids) {
+  const int64_t pairs = sinusoids.model / 2;
+  const bool interleaved = sinusoids.layout == SinusoidLayout::interleaved;
+  const bool is_sine = interleaved ? column % 2 == 0 : column < pairs;
+  const int64_t pair = interleaved ? column / 2 : column % pairs;
+  const double share = sinusoids.layout == SinusoidLayout::halves_inclusive
+                           ? static_cast<double>(pair) / static_cast<double>(std::max<int64_t>(1, pairs - 1))
+                           : static_cast<double>(2 * pair) / static_cast<double>(sinusoids.model);
+  return {is_sine, std::pow(10000.0, -share)};
+}
+
 }  // namespace
 
-Tensor sinusoidal_positions(int64_t max_length, Width width, DType type) {
-  const int64_t model = width.value;
-  Tensor table({max_length, model}, type);
-  std::vector<double> frequencies;
-  for (int64_t c = 0; c < model; ++c) {
-    const int64_t pair_begin = c / 2 * 2;
-    frequencies.push_back(std::pow(10000.0, -static_cast<double>(pair_begin) / static_cast<double>(model)));
+Tensor sinusoidal_positions(int64_t rows, const Sinusoids& sinusoids, DType type) {
+  Tensor table({rows, sinusoids.model}, type);
+  std::vector<SinusoidColumn> columns;
+  for (int64_t c = 0; c < sinusoids.model; ++c) {
+    columns.push_back(sinusoid_in(c, sinusoids));
   }
-  for (int64_t p = 0; p < max_length; ++p) {
-    for (int64_t c = 0; c < model; ++c) {
-      const double angle = static_cast<double>(p) * frequencies[static_cast<size_t>(c)];
-      const double value = c % 2 == 0 ? std::sin(angle) : std::cos(angle);
+  for (int64_t p = 0; p < rows; ++p) {
+    for (int64_t c = 0; c < sinusoids.model; ++c) {
+      const auto& [is_sine, frequency] = columns[static_cast<size_t>(c)];
+      const double angle = static_cast<double>(sinusoids.first + p) * frequency;
+      const double value = is_sine ? std::sin(angle) : std::cos(angle);
       if (type == DType::f64) {
         host<double>(table.view())(p, c) = value;
       } else {
@@ -40,7 +57,7 @@ std::shared_ptr<const Tensor> SinusoidalPositions::reaching(int64_t count, DType
   const int64_t there = table_ == nullptr ? 0 : table_->shape()[0];
   if (count > there) {
     const int64_t rows = std::max(count, std::min(max_length_, std::max(kFirstPositions, 2 * count)));
-    table_ = std::make_shared<const Tensor>(sinusoidal_positions(rows, model_, type));
+    table_ = std::make_shared<const Tensor>(sinusoidal_positions(rows, sinusoids_, type));
   }
   return table_;
 }
@@ -48,25 +65,34 @@ std::shared_ptr<const Tensor> SinusoidalPositions::reaching(int64_t count, DType
 Embedding::Embedding(const Scope& scope, const Options& options)
     : positions_(options.positions),
       max_length_(options.max_length),
+      offset_(are_learned(options.positions) ? options.position_offset : 0),
       dropout_{scope.site("dropout"), options.dropout},
       op_{options.scale, options.norm ? DropoutSite() : dropout_, {&scope.parts(), options.vocabulary}} {
-  table_ = options.shared != nullptr
-               ? options.shared
-               : &scope.add("tokens", WeightRole::token_embedding, {options.vocabulary, options.model}, options.use,
-                            options.initialization, Division::rows());
+  const int64_t width = options.width > 0 ? options.width : options.model;
+  table_ = options.shared != nullptr ? options.shared
+                                     : &scope.add("tokens", WeightRole::token_embedding, {options.vocabulary, width},
+                                                  options.use, options.initialization, Division::rows());
   if (positions_ == Positions::sinusoidal) {
-    sinusoidal_ = std::make_unique<SinusoidalPositions>(max_length_, Width(options.model));
+    sinusoidal_ =
+        std::make_unique<SinusoidalPositions>(max_length_, Sinusoids{width, options.sinusoid, options.position_offset});
   }
-  if (positions_ == Positions::learned) {
-    learned_positions_ = &scope.add("positions", WeightRole::position_embedding, {options.max_length, options.model},
+  if (are_learned(positions_)) {
+    learned_positions_ = &scope.add("positions", WeightRole::position_embedding, {options.max_length + offset_, width},
                                     WeightUse::table, options.initialization);
   }
   if (options.token_types > 0) {
-    types_ = &scope.add("types", WeightRole::type_embedding, {options.token_types, options.model}, WeightUse::table,
+    types_ = &scope.add("types", WeightRole::type_embedding, {options.token_types, width}, WeightUse::table,
                         options.initialization);
   }
   if (options.norm) {
     norm_.emplace(scope / "norm", WeightRole::embedding_norm, *options.norm);
+  }
+  if (options.width > 0) {
+    projection_.emplace(scope / "projection", Linear::Options{.inputs = width,
+                                                              .outputs = options.model,
+                                                              .initialization = options.projection,
+                                                              .op = {},
+                                                              .roles = {{WeightRole::embedding_projection}}});
   }
 }
 
@@ -79,15 +105,20 @@ Var Embedding::operator()(Pass& pass, const Sequences& sequences) const {
   }
   const std::vector<int32_t> all_of_first_type(
       types_ != nullptr && sequences.types().empty() ? static_cast<size_t>(sequences.rows()) : 0);
-  Var sum = embedding(pass, sequences.tokens(), sequences.positions(), sequences.segments().first_row(), *table_,
+  std::vector<int32_t> shifted;
+  if (offset_ > 0) {
+    std::ranges::transform(sequences.positions(), std::back_inserter(shifted),
+                           [this](int32_t position) { return position + static_cast<int32_t>(offset_); });
+  }
+  Var sum = embedding(pass, sequences.tokens(), offset_ > 0 ? shifted : sequences.positions(),
+                      sequences.segments().first_row(), *table_,
                       {sinusoids == nullptr ? View() : sinusoids->view(), learned_positions_}, op_,
                       {types_, sequences.types().empty() ? all_of_first_type : sequences.types()});
-  if (!norm_) {
-    return sum;
+  if (norm_) {
+    sum = (*norm_)(pass, sum);
+    drop(pass, sum, dropout_);
   }
-  Var normed = (*norm_)(pass, sum);
-  drop(pass, normed, dropout_);
-  return normed;
+  return projection_ ? (*projection_)(pass, sum) : sum;
 }
 
 }  // namespace heed

@@ -15,6 +15,7 @@ enum class Positions : uint8_t {
   none,
   sinusoidal,
   learned,
+  learned_relative_bias,  // both of these
   rotary,
   alibi,
   relative_bias,
@@ -22,20 +23,36 @@ enum class Positions : uint8_t {
   relative_keys_values
 };
 
-// sin(p / 10000^(2i/model)) in column 2i, the cosine in 2i + 1, for positions [0, max_length). Computed in double.
-Tensor sinusoidal_positions(int64_t max_length, Width model, DType type);
+inline bool are_learned(Positions positions) {
+  return positions == Positions::learned || positions == Positions::learned_relative_bias;
+}
+
+// Where sines and cosines are, and the frequencies f(i), for i from 0 to model / 2 - 1:
+//   interleaved:       sin(p f(i)) in column 2i, the cosine in 2i + 1; f(i) = 10000^(-2i / model)
+//   halves:            sin(p f(i)) in column i, the cosine in model / 2 + i; the same frequencies
+//   halves_inclusive:  the same columns; f(i) = 10000^(-i / (model / 2 - 1)), so that the last is 1 / 10000
+enum class SinusoidLayout : uint8_t { interleaved, halves, halves_inclusive };
+
+struct Sinusoids {
+  int64_t model;
+  SinusoidLayout layout = SinusoidLayout::interleaved;
+  int64_t first = 0;  // the position of row 0
+};
+// A row for each of so many positions. Computed in double.
+Tensor sinusoidal_positions(int64_t rows, const Sinusoids& sinusoids, DType type);
 
 // The same table, which grows when more rows are needed. Safe to use from several threads at once.
 class SinusoidalPositions {
  public:
-  SinusoidalPositions(int64_t max_length, Width model) : max_length_(max_length), model_(model) {}
+  SinusoidalPositions(int64_t max_length, const Sinusoids& sinusoids)
+      : max_length_(max_length), sinusoids_(sinusoids) {}
 
   // At least `count` rows.
   std::shared_ptr<const Tensor> reaching(int64_t count, DType type);
 
  private:
   int64_t max_length_;
-  Width model_;
+  Sinusoids sinusoids_;
   std::mutex mutex_;
   std::shared_ptr<const Tensor> table_;
 };
@@ -44,12 +61,16 @@ class Embedding {
  public:
   struct Options {
     int64_t vocabulary, model;
+    int64_t width = 0;  // of the tables and the norm, whose output is then projected to `model`; 0: as the model
     Positions positions = Positions::sinusoidal;
     int64_t max_length = 1024;  // of a sequence that there are positions for
-    int64_t token_types = 0;    // kinds of tokens that are told apart by a learned vector each; 0: none are
+    SinusoidLayout sinusoid = SinusoidLayout::interleaved;
+    int64_t position_offset = 0;  // the number of a sequence's first position; a learned table has rows before it too
+    int64_t token_types = 0;      // kinds of tokens that are told apart by a learned vector each; 0: none are
     double scale = 1.0;
     Initialization initialization;
     std::optional<NormShape> norm;  // of the sum, before its dropout
+    Initialization projection;      // where there is one
     Probability dropout{0.0F};
     WeightUse use = WeightUse::table;  // of the table: also an output projection?
     const Weight* shared = nullptr;    // use this table instead of an own one
@@ -65,8 +86,9 @@ class Embedding {
   const Weight* learned_positions_ = nullptr;
   const Weight* types_ = nullptr;
   Positions positions_;
-  int64_t max_length_;
+  int64_t max_length_, offset_;  // offset_: of rows of learned positions
   std::optional<Norm> norm_;
+  std::optional<Linear> projection_;
   DropoutSite dropout_;
   EmbeddingOptions op_;
   std::unique_ptr<SinusoidalPositions> sinusoidal_;

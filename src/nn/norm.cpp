@@ -3,8 +3,10 @@
 namespace heed {
 
 Norm::Norm(const Scope& scope, WeightRole role, const NormShape& shape, const Division& division)
-    : weights_{shape.kind, &scope.add("gain", role, {shape.width}, WeightUse::vector, Initialization::ones(), division),
-               nullptr, shape.epsilon} {
+    : weights_{shape.kind,
+               &scope.add("gain", role, {shape.width}, WeightUse::vector,
+                          shape.gain == NormGain::plain ? Initialization::ones() : Initialization::zeros(), division),
+               nullptr, shape.epsilon, shape.gain} {
   if (shape.kind == NormKind::layer && shape.bias == Bias::present) {
     weights_.bias = &scope.add("bias", {role, WeightTerm::bias}, {shape.width}, WeightUse::vector,
                                Initialization::zeros(), division);

@@ -20,6 +20,7 @@ struct NormShape {
   NormKind kind = NormKind::layer;
   Bias bias = Bias::present;
   double epsilon = 1e-5;
+  NormGain gain = NormGain::plain;  // plus_one: stored gains begin at 0
 };
 
 class Norm {

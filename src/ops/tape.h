@@ -22,13 +22,14 @@
 #include "ops/rows/linear.h"
 #include "ops/rows/low_rank.h"
 #include "ops/rows/pool.h"
+#include "ops/rows/scale.h"
 #include "ops/rows/select_rows.h"
 
 namespace heed {
 
 // Each op is a plain struct of exactly what its backward reads.
 using Op = std::variant<LinearOp, LowRankOp, EmbeddingOp, SelectRowsOp, PoolOp, AddNormOp, HeadNormOp, GateOp, RotateOp,
-                        DropOp, SoftCapOp, SpreadBucketsOp, RelativeKeysOp, AttentionOp, LinearAttentionOp,
+                        DropOp, ScaleOp, SoftCapOp, SpreadBucketsOp, RelativeKeysOp, AttentionOp, LinearAttentionOp,
                         OutputLossOp, CrossEntropyOp, LabelLossOp, RecomputeOp, ToPartsOp, SumOfPartsOp>;
 
 // Sees each op as it is recorded: its outputs have just been written, and nothing has changed them in place yet.

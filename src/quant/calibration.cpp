@@ -80,7 +80,7 @@ InputsByWeight calibrate(const ModelFolder& folder, const CalibrationFiles& file
   Weights weights;
   const AnyModel model(Scope(weights), config);
   Trainables trainables(backend, weights, DType::f32, Trainables::Gradients::none);
-  load_masters(folder.weights(), backend, trainables);
+  load_masters(*open_weights(folder, config), backend, trainables);
   InputsByWeight inputs;
   InputObserver observer(backend, squares, inputs);
   for (const BatchRange& range : batches_of(tokens)) {

@@ -4,9 +4,9 @@
 #include <optional>
 
 #include "base/system/threads.h"
-#include "checkpoint/safetensors.h"
 #include "heed/types/quantize.h"
 #include "quant/static_int8.h"
+#include "tensor_files/safetensors.h"
 
 namespace heed {
 

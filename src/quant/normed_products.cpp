@@ -48,7 +48,7 @@ std::vector<NormedProducts> normed_products(const ModelConfig& config, const Wei
     if (norm.term != WeightTerm::factor || !(of_sublayer || of_stack)) {
       continue;
     }
-    NormedProducts normed;
+    NormedProducts normed{{}, {}, config.norm_gain};
     for (const Weight& weight : weights.all()) {
       const WeightIdentity& other = weight.identity();
       if (other.place == norm.place && other.has(norm.roles.front().role)) {

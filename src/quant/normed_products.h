@@ -12,6 +12,7 @@ namespace heed {
 struct NormedProducts {
   std::vector<const Weight*> norm;  // its gain and, if it has one, its bias
   std::vector<const Weight*> products;
+  NormGain gain_form = NormGain::plain;
 };
 
 // For a model with the norms before its sublayers. After them (post-norm) the residual connection reads what a norm

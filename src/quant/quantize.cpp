@@ -5,7 +5,6 @@
 
 #include "base/text/pattern.h"
 #include "checkpoint/adapter.h"
-#include "checkpoint/safetensors_header.h"
 #include "checkpoint/stored_model.h"
 #include "checkpoint/stored_panels.h"
 #include "checkpoint/stored_weight.h"
@@ -15,6 +14,7 @@
 #include "models/any_model.h"
 #include "quant/calibration.h"
 #include "quant/matrix_rounding.h"
+#include "tensor_files/safetensors_header.h"
 
 namespace heed {
 namespace {
@@ -22,7 +22,7 @@ namespace {
 // Matrices and vectors as the new model computes with them, before they are rounded.
 class ExactWeights {
  public:
-  ExactWeights(const SafeTensors& from, const ColumnFactors& smoothing) : from_(from), smoothing_(smoothing) {}
+  ExactWeights(const TensorFile& from, const ColumnFactors& smoothing) : from_(from), smoothing_(smoothing) {}
 
   std::vector<float> values(const Weight& weight) const {
     std::vector<float> values = read_weight(from_, from_.at(weight.name()));
@@ -31,7 +31,7 @@ class ExactWeights {
   }
 
  private:
-  const SafeTensors& from_;
+  const TensorFile& from_;
   const ColumnFactors& smoothing_;
 };
 
@@ -163,7 +163,7 @@ void require_calibration(const QuantizationPlan& whole, const Weights& weights) 
 }
 
 // The int8-static matrices.
-StaticPlan static_plan_of(const SafeTensors& stored, const AnyModel& model, const Weights& weights,
+StaticPlan static_plan_of(const TensorFile& stored, const AnyModel& model, const Weights& weights,
                           const TypePlan& types, const InputsByWeight& inputs, Backend& backend) {
   std::vector<StaticMatrix> matrices;
   for (const Weight& weight : weights.all()) {
@@ -176,7 +176,7 @@ StaticPlan static_plan_of(const SafeTensors& stored, const AnyModel& model, cons
 }
 
 // The new folder with its weights, after a calibration or without.
-QuantizedModel write_quantized(const ModelFolder& from, const ModelFolder& to, const SafeTensors& stored,
+QuantizedModel write_quantized(const ModelFolder& from, const ModelFolder& to, const TensorFile& stored,
                                const AnyModel& model, const Weights& weights, const QuantizationPlan& plan) {
   const auto backend = make_cpu_backend(plan.threads);
   ThreadPool pool(plan.threads);
@@ -213,19 +213,18 @@ QuantizedModel quantize_directory(const ModelFolder& from, const ModelFolder& to
   require_no_model(to);
   const ModelDescription description = load_description(from);
   const Tokenizers tokenizers = load_tokenizers(from, description);
-  const SafeTensors stored(from.weights());
-  require_weights_of(stored, from, description.config);
-  verify_checksum(stored);
+  const std::shared_ptr<const TensorFile> stored = open_weights(from, description.config);
+  verify_checksum(*stored);
   Weights weights;
   const AnyModel model(Scope(weights), description.config);
   for (const Weight& weight : weights.all()) {
-    require_stored(stored, weight);
+    require_stored(*stored, weight);
   }
-  require_not_quantized(stored);
+  require_not_quantized(*stored);
   require_matches(plan.types, weights, from);
   require_groups(plan.types, plan.group, weights);
   require_calibration(plan, weights);
-  QuantizedModel written = write_quantized(from, to, stored, model, weights, plan);
+  QuantizedModel written = write_quantized(from, to, *stored, model, weights, plan);
   save_description(to, description.config, tokenizers, description.documents.value_or(Documents::none),
                    description.columns);
   return written;

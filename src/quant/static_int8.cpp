@@ -125,7 +125,8 @@ class Planning {
     }
     if (!best.factors.empty()) {
       for (const Weight* const weight : norm.norm) {
-        plan_.smoothing.divided[weight->name()] = best.factors;
+        const bool above_one = norm.gain_form == NormGain::plus_one && weight->identity().term == WeightTerm::factor;
+        (above_one ? plan_.smoothing.divided_above_one : plan_.smoothing.divided)[weight->name()] = best.factors;
       }
     }
     take(readers, best);
@@ -169,6 +170,11 @@ void ColumnFactors::apply(const std::string& weight, std::vector<float>& values)
   if (const auto it = divided.find(weight); it != divided.end()) {
     for (size_t k = 0; k < values.size(); ++k) {
       values[k] /= it->second[k];
+    }
+  }
+  if (const auto it = divided_above_one.find(weight); it != divided_above_one.end()) {
+    for (size_t k = 0; k < values.size(); ++k) {
+      values[k] = (1.0F + values[k]) / it->second[k] - 1.0F;
     }
   }
 }

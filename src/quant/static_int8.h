@@ -18,9 +18,10 @@ struct StaticInputs {
 };
 
 // Factors of columns, by the name of a weight: a norm's gain and bias are divided by them, the matrices that read it
-// multiplied, which changes no result but what rounding does to it.
+// multiplied, which changes no result but what rounding does to it. Of a gain w that is stored as what it has above 1,
+// 1 + w is divided.
 struct ColumnFactors {
-  std::map<std::string, std::vector<float>> divided, multiplied;
+  std::map<std::string, std::vector<float>> divided, divided_above_one, multiplied;
 
   void apply(const std::string& weight, std::vector<float>& values) const;
 };

@@ -84,6 +84,9 @@ class Tokenizer {
   std::unordered_map<std::string_view, TokenId> ids_;
 };
 
+// The mark that a document begins with: bos, or eos if the tokenizer has no bos.
+TokenId beginning_of_document(const Tokenizer& tokenizer);
+
 // A tokenizer from its file's bytes; the bytes tell the kind. FormatError names `where`, usually the path.
 std::unique_ptr<Tokenizer> parse_tokenizer(std::string content, std::string_view where);
 std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& path);

@@ -6,7 +6,7 @@
 
 #include "base/errors.h"
 #include "base/system/files.h"
-#include "checkpoint/safetensors.h"
+#include "tensor_files/safetensors.h"
 #include "test_folder.h"
 #include "text/tokenizer_training.h"
 

@@ -1,5 +1,5 @@
-#include "checkpoint/safetensors.h"
 #include "fuzz/fuzz.h"
+#include "tensor_files/safetensors.h"
 
 using namespace heed;
 

@@ -270,6 +270,7 @@ struct AddNormCase {
   Dropout dropout;
   double epsilon = 1e-5;
   int64_t groups = 1;
+  NormGain gain_form = NormGain::plain;
 
   struct Result {
     Guarded sum, normed, statistics;
@@ -316,6 +317,7 @@ struct AddNormCase {
     result.normed = Guarded(types.storage, residual.rows(), residual.columns());
     result.statistics = Guarded(types.master, residual.rows(), 2 * groups);
     backend.add_norm({.kind = kind,
+                      .gain_form = gain_form,
                       .groups = groups,
                       .residual = residual.view(),
                       .branch = branch.view(),
@@ -341,6 +343,7 @@ struct AddNormCase {
       d.d_branch = Guarded(types.storage, residual.rows(), residual.columns());
     }
     backend.add_norm_backward({.kind = kind,
+                               .gain_form = gain_form,
                                .groups = groups,
                                .sum = branch.empty() ? residual.view() : saved.sum.view(),
                                .statistics = saved.statistics.view(),

@@ -34,6 +34,15 @@ TEST(ModelConfig, RefusesInconsistentValuesWithHelpfulMessages) {
   expect_invalid([](auto& c) { c.positions = Positions::rotary, c.rotary_factor = 2.0; },
                  {"rotary_factor is 2", "rotary_scaling is \"none\""});
   expect_invalid([](auto& c) { c.rotary_factor = 0.5; }, {"rotary_factor is 0.5", "at least 1"});
+  expect_invalid([](auto& c) { c.rotary_factor = {1.0, 2.0, 4.0}; }, {"rotary_factor has 3 values for 2 layers"});
+  expect_invalid(
+      [](auto& c) {
+        c.positions = Positions::rotary, c.rotary_scaling = RotaryScaling::llama3, c.rotary_factor = {1.0, 8.0};
+      },
+      {"rotary_factor differs by layer", "rotary_trained_length"});
+  expect_invalid([](auto& c) { c.rotary_scaling = RotaryScaling::llama3, c.rotary_slow_turns = 4.0; },
+                 {"rotary_slow_turns is 4, which is not below rotary_fast_turns 4"});
+  expect_invalid([](auto& c) { c.rotary_magnitude = -1.0; }, {"rotary_magnitude is -1", "what the scaling has"});
   expect_invalid(
       [](auto& c) { c.positions = Positions::rotary, c.rotary_scaling = RotaryScaling::yarn, c.rotary_base = 1.0; },
       {"rotary_base is 1", "above 1"});
@@ -77,6 +86,27 @@ TEST(ModelConfig, RefusesNumbersOutsideTheirRange) {
   expect_invalid([](auto& c) { c.epsilon = 0.0; }, {"epsilon is 0"});
   expect_invalid([](auto& c) { c.logit_cap = -1.0; }, {"logit_cap is -1", "above 0, or 0 for none"});
   expect_invalid([](auto& c) { c.attention_cap = -50.0; }, {"attention_cap is -50", "above 0, or 0 for none"});
+  expect_invalid([](auto& c) { c.head_layer = Activation::tanh; },
+                 {"head_layer, embedding_width and text_width are for architecture \"encoder\""});
+  expect_invalid([](auto& c) { c.embedding_width = 4; }, {"embedding_width", "for architecture \"encoder\""});
+  expect_invalid(
+      [](auto& c) { c.architecture = Architecture::encoder, c.embedding_width = 4, c.tying = Tying::output; },
+      {"embedding_width is 4, so tie needs a head_layer"});
+  expect_invalid([](auto& c) { c.architecture = Architecture::encoder, c.embedding_width = 5; },
+                 {"sinusoidal positions need an even width, but embedding_width is 5"});
+  expect_invalid(
+      [](auto& c) {
+        c.shared_layers = SharedLayers::yes, c.inner = {12, 6};
+      },
+      {"shared_layers is true, but inner"});
+  expect_invalid(
+      [](auto& c) {
+        c.shared_layers = SharedLayers::yes, c.attention = {{{HeadPattern::Kind::local, 2}}, {{}}};
+      },
+      {"shared_layers is true, but attention differs by layer"});
+  expect_invalid([](auto& c) { c.attention_scale = -1.0; }, {"attention_scale is -1", "or 0 for 1 / sqrt(head_width)"});
+  expect_invalid([](auto& c) { c.output_scale = 0.0; }, {"output_scale is 0, expected above 0"});
+  expect_invalid([](auto& c) { c.position_offset = -1; }, {"position_offset is -1", "expected 0"});
   expect_invalid([](auto& c) { c.attention_cap = 50.0, c.positions = Positions::alibi; },
                  {"attention_cap does not go with positions"});
   expect_invalid([](auto& c) { c.value_width = -1; }, {"value_width is -1"});
@@ -313,7 +343,21 @@ TEST(ModelConfig, SettingsWithoutEffectAreRefusedInRecipes) {
                         {"rotary_scaling = \"ntk\"" + rotary});
   expect_without_effect(lm, [](auto& c) { c.rotary_factor = 2.0; }, {"rotary_factor = 2.0" + rotary});
   expect_without_effect(lm, [](auto& c) { c.rotary_trained_length = 8; },
-                        {"rotary_trained_length = 8 has no effect: it is for rotary_scaling \"yarn\""});
+                        {"rotary_trained_length = 8 has no effect: it is for rotary_scaling \"yarn\" and \"llama3\""});
+  expect_without_effect(lm, [](auto& c) { c.positions = Positions::rotary, c.rotary_fast_turns = 8.0; },
+                        {"rotary_fast_turns = 8.0 has no effect: it is for rotary_scaling \"yarn\" and \"llama3\""});
+  expect_without_effect(lm, [](auto& c) { c.rotary_magnitude = 1.5; }, {"rotary_magnitude = 1.5" + rotary});
+  const auto as_rotary = [](auto& c) { c.positions = Positions::rotary; };
+  expect_without_effect(lm, [&](auto& c) { as_rotary(c), c.sinusoid = SinusoidLayout::halves; },
+                        {"sinusoid = \"halves\" has no effect: it is for positions \"sinusoidal\""});
+  expect_without_effect(lm, [&](auto& c) { as_rotary(c), c.position_offset = 2; },
+                        {"position_offset = 2 has no effect: it is for positions \"sinusoidal\" and \"learned\""});
+  expect_without_effect(lm,
+                        [](auto& c) {
+                          c.attention = std::vector<LayerPattern>{{{HeadPattern::Kind::linear}}};
+                          c.attention_scale = 1.0;
+                        },
+                        {"attention_scale = 1.0 has no effect: it is for attention with a softmax"});
   expect_without_effect(lm, [](auto& c) { c.relative_buckets = 16; },
                         {"relative_buckets = 16 has no effect: it is for positions \"relative-bias\""});
   expect_without_effect(lm, [](auto& c) { c.relative_max_distance = 64; },
@@ -335,6 +379,16 @@ TEST(ModelConfig, SettingsWithoutEffectAreRefusedInRecipes) {
                           },
                           {"labels = [\"a\", \"b\"] has no effect: it is for head \"label\""});
   }
+  expect_without_effect(encoder, [](auto& c) { c.head_layer_norm = HeadLayerNorm::present; },
+                        {"head_layer_norm = true has no effect: it is for a head_layer"});
+  expect_without_effect(encoder, [](auto& c) { c.text_width = 4; },
+                        {"text_width = 4 has no effect: it is for imported models: no task trains it"});
+  expect_without_effect(encoder, [](auto& c) { c.text_activation = Activation::tanh; },
+                        {"text_activation = \"tanh\" has no effect: it is for a text_width above 0"});
+  expect_without_effect(encoder, [](auto& c) { c.text_bias = Bias::none; }, {"text_bias = false has no effect"});
+  expect_without_effect(lm, [](auto& c) { c.text_pooling = Pooling::last; },
+                        {"text_pooling = \"last\" has no effect: it is for architecture \"encoder\""});
+  expect_without_effect(lm, [](auto& c) { c.text_normalized = Normalized::yes; }, {"text_normalized = true"});
   expect_without_effect(encoder,
                         [](auto& c) {
                           c.head = Head::number, c.labels = {"a", "b"};
@@ -355,7 +409,7 @@ TEST(ModelConfig, RefusesALongerContextForLearnedPositions) {
   EXPECT_EQ(with_context(config, {.max_length = 64}).max_length, 64);
   config.positions = Positions::rotary;
   const ModelConfig longer = with_context(config, {.max_length = 64, .rotary_scaling = RotaryScaling::yarn});
-  EXPECT_EQ(longer.rotary_factor, 4.0);
+  EXPECT_EQ(longer.rotary_factor.of(0), 4.0);
   EXPECT_EQ(longer.rotary_trained_length, 16);
   longer.validate();
   const auto refused = [&](const ContextOptions& options, const std::string& part) {
@@ -391,6 +445,11 @@ TEST(ModelConfig, IsDescribedAsARecipeForTheSameModel) {
   config.embedding_norm = EmbeddingNorm::present;
   config.logit_cap = 30.0;
   config.attention_cap = 50.0;
+  config.attention_scale = 0.25;
+  config.output_scale = 0.125;
+  config.norm_gain = NormGain::plus_one;
+  config.position_offset = 2;
+  config.sinusoid = SinusoidLayout::halves_inclusive;
   config.value_width = 5;
   config.init = InitScheme::pytorch;
   for (const ModelConfig& c : {config, small_config(Architecture::seq2seq), small_config(Architecture::encoder)}) {

@@ -101,7 +101,60 @@ std::vector<NamedConfig> variants() {
   const LayerPattern linear_layer{HeadPattern{HeadPattern::Kind::linear}};
   linear.attention = {linear_layer, {local}};
   linear_encoder.attention = std::vector<LayerPattern>{linear_layer};
-  return {{"Seq2SeqPatterns", patterns},
+  ModelConfig marian = post, t5 = with_positions(Architecture::seq2seq, Positions::relative_bias), gemma3 = gemma;
+  marian.positions = Positions::sinusoidal;
+  marian.sinusoid = SinusoidLayout::halves_inclusive;
+  marian.position_offset = 2;
+  marian.output_scale = 0.5;
+  t5.attention_scale = 1.0;
+  t5.output_scale = 0.35;
+  t5.norm = NormKind::rms;
+  t5.norm_gain = NormGain::plus_one;
+  t5.recompute = Recompute::layers;
+  gemma3.attention_scale = 0.4;
+  gemma3.norm_gain = NormGain::plus_one;
+  ModelConfig roberta = bert, scaled_keys = grouped_keys;
+  roberta.positions = Positions::learned;
+  roberta.position_offset = 2;
+  roberta.norm_gain = NormGain::plus_one;
+  scaled_keys.attention_scale = 0.3;
+  gemma3.rotary_scaling = RotaryScaling::linear;
+  gemma3.rotary_factor = {1.0, 8.0};
+  gemma3.rotary_base = {50.0, 5000.0};
+  ModelConfig llama3 = llama_like();
+  llama3.rotary_scaling = RotaryScaling::llama3;
+  llama3.rotary_factor = 4.0;
+  llama3.rotary_trained_length = 12;
+  llama3.rotary_slow_turns = 0.5;
+  llama3.rotary_fast_turns = 1.5;
+  llama3.rotary_magnitude = 1.2;
+  ModelConfig albert = bert, electra = bert,
+              mpnet = with_positions(Architecture::encoder, Positions::learned_relative_bias);
+  albert.positions = Positions::learned;
+  albert.shared_layers = SharedLayers::yes;
+  albert.embedding_width = 6;
+  albert.head_layer = Activation::gelu_tanh;
+  albert.head_layer_norm = HeadLayerNorm::present;
+  albert.tying = Tying::output;
+  electra.embedding_width = 10;
+  electra.head_layer = Activation::tanh;
+  mpnet.head_layer = Activation::silu;
+  mpnet.head_layer_norm = HeadLayerNorm::present;
+  mpnet.position_offset = 2;
+  ModelConfig shared = small_config(Architecture::seq2seq);
+  shared.shared_layers = SharedLayers::yes;
+  shared.recompute = Recompute::layers;
+  return {{"EncoderOnlySharedLayersOfNarrowEmbeddings", albert},
+          {"EncoderOnlyNarrowEmbeddings", electra},
+          {"EncoderOnlyLearnedPositionsAndRelativeBias", mpnet},
+          {"Seq2SeqSharedLayersRecomputed", shared},
+          {"CausalLMLlama3Scaling", llama3},
+          {"Seq2SeqInclusiveHalvesAndScaledOutput", marian},
+          {"Seq2SeqScaledScoresAndOutputAndGainsAboveOne", t5},
+          {"CausalLMScaledScoresAndGainsAboveOne", gemma3},
+          {"EncoderOnlyPositionsFromTwo", roberta},
+          {"CausalLMScaledRelativeKeys", scaled_keys},
+          {"Seq2SeqPatterns", patterns},
           {"CausalLMLinearAndLocal", linear},
           {"EncoderOnlyLinear", linear_encoder},
           {"Seq2Seq", small_config(Architecture::seq2seq)},

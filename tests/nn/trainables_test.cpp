@@ -200,7 +200,7 @@ TEST(WeightCount, OfALayerIsThatOfItsMatrices) {
 // ---- positions ----
 
 TEST(SinusoidalPositions, HaveKnownValuesAtTheFirstTwoPositions) {
-  const Tensor table = sinusoidal_positions(2, Width(6), DType::f64);
+  const Tensor table = sinusoidal_positions(2, {.model = 6}, DType::f64);
   for (int64_t c = 0; c < 6; ++c) {
     EXPECT_EQ(get(table.view(), 0, c), c % 2 == 0 ? 0.0 : 1.0);
   }
@@ -213,7 +213,7 @@ TEST(SinusoidalPositions, HaveKnownValuesAtTheFirstTwoPositions) {
 // [sin, cos] of a pair at p + k is [[c, s], [-s, c]] times that at p, where c and s depend on k alone.
 TEST(SinusoidalPositions, AShiftIsARotationOfEachPair) {
   constexpr int64_t kPositions = 50, kModel = 16, kShift = 7;
-  const Tensor table = sinusoidal_positions(kPositions, Width(kModel), DType::f64);
+  const Tensor table = sinusoidal_positions(kPositions, {.model = kModel}, DType::f64);
   for (int64_t c = 0; c < kModel; c += 2) {
     // Position 0 is [0, 1], so the shift itself says what the rotation is.
     const double sine = get(table.view(), kShift, c), cosine = get(table.view(), kShift, c + 1);
@@ -228,7 +228,7 @@ TEST(SinusoidalPositions, AShiftIsARotationOfEachPair) {
 
 TEST(SinusoidalPositions, AProductDependsOnTheDistanceAlone) {
   constexpr int64_t kPositions = 40, kModel = 32;
-  const Tensor table = sinusoidal_positions(kPositions, Width(kModel), DType::f64);
+  const Tensor table = sinusoidal_positions(kPositions, {.model = kModel}, DType::f64);
   const auto product = [&](int64_t p, int64_t q) {
     double sum = 0.0;
     for (int64_t c = 0; c < kModel; ++c) {
@@ -245,16 +245,37 @@ TEST(SinusoidalPositions, AProductDependsOnTheDistanceAlone) {
 
 TEST(SinusoidalPositions, TurnFasterInTheFirstColumnsThanInTheLast) {
   constexpr int64_t kModel = 512;
-  const Tensor table = sinusoidal_positions(64, Width(kModel), DType::f64);
+  const Tensor table = sinusoidal_positions(64, {.model = kModel}, DType::f64);
   // Pair 0 has turned by more than half a circle at position 4; the last has hardly moved at 63.
   EXPECT_LT(get(table.view(), 4, 0), 0.0);
   EXPECT_NEAR(get(table.view(), 63, kModel - 2), 0.0, 0.01);
   EXPECT_NEAR(get(table.view(), 63, kModel - 1), 1.0, 1e-4);
 }
 
+TEST(SinusoidalPositions, InHalvesHaveSinesBeforeCosines) {
+  const Tensor pairs = sinusoidal_positions(9, {.model = 8}, DType::f64);
+  const Tensor halves = sinusoidal_positions(7, {8, SinusoidLayout::halves, 2}, DType::f64);
+  for (int64_t p = 0; p < 7; ++p) {
+    for (int64_t i = 0; i < 4; ++i) {
+      EXPECT_EQ(get(halves.view(), p, i), get(pairs.view(), p + 2, 2 * i)) << p << " " << i;
+      EXPECT_EQ(get(halves.view(), p, 4 + i), get(pairs.view(), p + 2, 2 * i + 1)) << p << " " << i;
+    }
+  }
+}
+
+TEST(SinusoidalPositions, InclusiveHalvesTurnBetweenOneAndATenThousandth) {
+  const Tensor table = sinusoidal_positions(2, {8, SinusoidLayout::halves_inclusive, 0}, DType::f64);
+  EXPECT_DOUBLE_EQ(get(table.view(), 1, 0), 0.8414709848078965);
+  EXPECT_NEAR(get(table.view(), 1, 1), 0.0463992234647, 1e-12);  // sin(10000^(-1/3))
+  EXPECT_NEAR(get(table.view(), 1, 6), 0.9999976792065, 1e-12);  // cos(10000^(-2/3))
+  EXPECT_NEAR(get(table.view(), 1, 3), 1e-4, 1e-11);
+  const Tensor narrow = sinusoidal_positions(2, {2, SinusoidLayout::halves_inclusive, 0}, DType::f64);
+  EXPECT_DOUBLE_EQ(get(narrow.view(), 1, 0), 0.8414709848078965);
+}
+
 TEST(SinusoidalPositions, AreAccurateToOneUlpAtLargePositions) {
   constexpr int64_t kPlace = 100000, kModel = 64;
-  const Tensor table = sinusoidal_positions(kPlace + 1, Width(kModel), DType::f32);
+  const Tensor table = sinusoidal_positions(kPlace + 1, {.model = kModel}, DType::f32);
   for (int64_t c = 0; c < kModel; ++c) {
     const long double rate =
         std::pow(10000.0L, -static_cast<long double>(c / 2 * 2) / static_cast<long double>(kModel));

@@ -11,10 +11,15 @@ from torch import nn
 from torch.nn import functional
 
 
-def sinusoidal(length, model):
-    """sin(p / 10000^(2i/model)) in column 2i, the cosine in 2i + 1."""
-    angles = torch.arange(length)[:, None] / 10000.0 ** (torch.arange(0, model, 2) / model)
-    return torch.stack([angles.sin(), angles.cos()], dim=2).flatten(1)
+def sinusoidal(length, model, layout="interleaved", first=0):
+    """sin(p / 10000^(2i/model)) in column 2i, the cosine in 2i + 1; or all sines before all cosines, with that exponent
+    or with one that ends at 1."""
+    pairs = torch.arange(model // 2)
+    exponents = pairs / (model / 2 - 1) if layout == "halves-inclusive" else 2 * pairs / model
+    angles = torch.arange(first, first + length)[:, None] * torch.exp(-math.log(10000.0) * exponents)
+    if layout == "interleaved":
+        return torch.stack([angles.sin(), angles.cos()], dim=2).flatten(1)
+    return torch.cat([angles.sin(), angles.cos()], dim=1)
 
 
 def soft_capped(x, cap):
@@ -25,7 +30,7 @@ def soft_capped(x, cap):
 def of_layer(config, layer):
     """The configuration with this layer's own values of the settings that may be lists."""
     own = {key: value[layer % len(value)] for key, value in config.items()
-           if key in ("inner", "key_value_heads", "rotary_base") and isinstance(value, list)}
+           if key in ("inner", "key_value_heads", "rotary_base", "rotary_factor") and isinstance(value, list)}
     return {**config, **own}
 
 
@@ -144,9 +149,10 @@ class Oracle(nn.Module):
     def embed_plainly(self, embedding, tokens):
         c = self.config
         x = embedding(tokens) * (math.sqrt(c["model"]) if c["embedding_scale"] == "sqrt-model" else 1.0)
+        first = c.get("position_offset", 0)
         if c["positions"] == "sinusoidal":
-            return x + sinusoidal(tokens.shape[1], c["model"])
-        return x + embedding.positions[:tokens.shape[1]] if c["positions"] == "learned" else x
+            return x + sinusoidal(tokens.shape[1], x.shape[2], c.get("sinusoid", "interleaved"), first)
+        return x + embedding.positions[first:first + tokens.shape[1]] if c["positions"].startswith("learned") else x
 
     def make_relative_bias(self, name, config):
         if config["positions"] == "relative-bias":
@@ -165,7 +171,8 @@ class Oracle(nn.Module):
 
     def make_output(self, vocabulary, embedding):
         c = self.config
-        self.output = nn.Linear(c["model"], vocabulary, bias=c["output_bias"])
+        width = c["embedding_width"] if c.get("head_layer", "none") != "none" else c["model"]
+        self.output = nn.Linear(width, vocabulary, bias=c["output_bias"])
         if c["tie"] != "none":
             self.output.weight = embedding.weight
         else:
@@ -228,9 +235,13 @@ class Seq2Seq(Oracle):
 
 
 def pooled(x, real, kind):
-    """Each text's row: its first, or the mean or the maximum of its real ones."""
+    """Each text's row: its first or its last, or the mean, the maximum or the sum by sqrt(n) of its real ones."""
     if kind == "first":
         return x[:, 0]
+    if kind == "last":
+        return x[torch.arange(len(x)), real.sum(dim=1) - 1]
+    if kind == "mean-sqrt-length":
+        return (x * real[:, :, None]).sum(dim=1) / real.sum(dim=1)[:, None].sqrt()
     if kind == "max":
         return x.masked_fill(~real[:, :, None], -math.inf).amax(dim=1)
     return (x * real[:, :, None]).sum(dim=1) / real.sum(dim=1)[:, None]
@@ -266,7 +277,7 @@ class Encoder(Oracle):
 def sees_back(pattern, back, both_ways=False):
     """Which keys `back` tokens before a query it sees; those after it in an encoder alone."""
     kind, _, size = pattern.partition(":")
-    sees = (back >= 0) | both_ways
+    sees = torch.ones_like(back, dtype=torch.bool) if both_ways else back >= 0
     if kind == "local":
         sees = sees & (back.abs() < int(size))
     if kind == "strided":
@@ -329,10 +340,10 @@ def t5_bucket(relative, both_ways, buckets, max_distance):
     return first + torch.where(relative < exact, relative, large.clamp(max=buckets - 1))
 
 
-def attend(query, key, value, sees, bias=0.0, cap=None, relative_values=None):
-    """softmax(Q K^T / sqrt(d), capped, + bias) V over what each query sees; operands [batch, heads, time, d]. Values may
-    have additions for each pair, [time, time, d]."""
-    scores = soft_capped(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]), cap) + bias
+def attend(query, key, value, sees, bias=0.0, cap=None, relative_values=None, scale=None):
+    """softmax(scale Q K^T, capped, + bias) V over what each query sees; operands [batch, heads, time, d]. The scale is
+    1 / sqrt(d) if not given. Values may have additions for each pair, [time, time, d]."""
+    scores = soft_capped((scale or query.shape[-1] ** -0.5) * query @ key.transpose(-2, -1), cap) + bias
     weights = scores.masked_fill(~sees, -math.inf).softmax(dim=-1)
     mixed = weights @ value
     return mixed if relative_values is None else mixed + torch.einsum("bhij,ijd->bhid", weights, relative_values)
@@ -432,20 +443,27 @@ class RmsNorm(nn.Module):
 def rotary_frequencies(width, base, c):
     """As transformers' modeling_rope_utils has them, with what cosines and sines are multiplied by."""
     kind, factor = c.get("rotary_scaling", "none"), c.get("rotary_factor", 1.0)
+    slow, fast = c.get("rotary_slow_turns") or 1.0, c.get("rotary_fast_turns") or (4.0 if kind == "llama3" else 32.0)
     if kind == "ntk":
         base *= factor ** (width / (width - 2))
     plain = base ** (-torch.arange(0, width, 2) / width)
     if kind == "linear":
         return plain / factor, 1.0
+    if kind == "llama3":
+        length, waves = c["rotary_trained_length"], 2 * math.pi / plain
+        smooth = (length / waves - slow) / (fast - slow)
+        between = (1 - smooth) * plain / factor + smooth * plain
+        scaled = torch.where(waves > length / slow, plain / factor, between)
+        return torch.where(waves < length / fast, plain, scaled), c.get("rotary_magnitude") or 1.0
     if kind != "yarn":
-        return plain, 1.0
+        return plain, c.get("rotary_magnitude") or 1.0
 
     def correction(rotations):
         return width * math.log(c["rotary_trained_length"] / (rotations * 2 * math.pi)) / (2 * math.log(base))
 
-    low, high = max(math.floor(correction(32)), 0), min(math.ceil(correction(1)), width - 1)
+    low, high = max(math.floor(correction(fast)), 0), min(math.ceil(correction(slow)), width - 1)
     ramp = ((torch.arange(width // 2) - low) / (high - low)).clamp(0, 1)
-    return plain / factor * ramp + plain * (1 - ramp), 0.1 * math.log(factor) + 1.0
+    return plain / factor * ramp + plain * (1 - ramp), c.get("rotary_magnitude") or 0.1 * math.log(factor) + 1.0
 
 
 def rotate(x, base, config={}):

@@ -104,6 +104,20 @@ TEST_F(StaticInt8, SmoothsAColumnOfOutliers) {
   }
 }
 
+// A gain that is stored as 0 stands for 1.
+TEST_F(StaticInt8, SmoothsGainsThatAreStoredAsWhatTheyHaveAboveOne) {
+  for (size_t i = 5; i < rows_.size(); i += kWidth) {
+    rows_[i] *= 50.0F;
+  }
+  const StaticPlan found = plan({{{norm_}, {product_}, NormGain::plus_one}});
+  std::vector<float> gain(kWidth, 0.0F), scaled = values_;
+  found.smoothing.apply("layer.norm.gain", gain);
+  found.smoothing.apply("layer.projection.weight", scaled);
+  for (size_t i = 0; i < scaled.size(); ++i) {
+    ASSERT_NEAR(scaled[i] * (1.0F + gain[i % kWidth]), values_[i], 1e-4F * std::abs(values_[i]));
+  }
+}
+
 TEST_F(StaticInt8, DoesNotSmoothWhatSomethingElseReadsToo) {
   const Weight& other = weights_.add("other", {16, kWidth}, WeightUse::product, Initialization::zeros());
   EXPECT_TRUE(plan({{{norm_}, {product_, &other}}}).smoothing.divided.empty());

@@ -143,6 +143,21 @@ TEST(ArchitectureDiagram, ShowsWidthsHeadsAndLayers) {
   EXPECT_THAT(architecture_diagram(small_config(Architecture::causal_lm)), Not(HasSubstr("Cross-attention")));
 }
 
+TEST(ArchitectureDiagram, ShowsScalesAndWherePositionsBegin) {
+  ModelConfig config = small_config(Architecture::causal_lm);
+  config.sinusoid = SinusoidLayout::halves_inclusive;
+  config.position_offset = 2;
+  config.attention_scale = 0.25;
+  config.output_scale = 0.125;
+  config.norm_gain = NormGain::plus_one;
+  expect_texts_in_boxes(config);
+  const std::string svg = architecture_diagram(config);
+  EXPECT_THAT(texts_of(svg), HasSubstr("sinusoidal positions in halves-inclusive from 2"));
+  EXPECT_THAT(texts_of(svg), HasSubstr("scores times 0.25"));
+  EXPECT_THAT(texts_of(svg), HasSubstr("inputs times 0.125"));
+  EXPECT_THAT(svg, HasSubstr("Layer norm, 1 + gain"));
+}
+
 TEST(ArchitectureDiagram, ShowsWhereTheNormsAre) {
   ModelConfig config = small_config(Architecture::causal_lm);
   config.final_norm = FinalNorm::none;

@@ -7,8 +7,8 @@
 #include <functional>
 
 #include "base/system/files.h"
-#include "checkpoint/safetensors.h"
 #include "kernels/cpu/cpu_backend.h"
+#include "tensor_files/safetensors.h"
 #include "test_folder.h"
 #include "train/run/trainer.h"
 #include "train/tasks/reversed_text.h"

@@ -9,12 +9,13 @@
 namespace heed {
 
 // How rotary positions are slowed down for contexts beyond training; docs/positions.md has the formulas.
-enum class RotaryScaling : uint8_t { none, linear, ntk, yarn };
+enum class RotaryScaling : uint8_t { none, linear, ntk, yarn, llama3 };
 
-inline constexpr std::array<NamedValue<RotaryScaling>, 4> kRotaryScalingNames{{{"none", RotaryScaling::none},
+inline constexpr std::array<NamedValue<RotaryScaling>, 5> kRotaryScalingNames{{{"none", RotaryScaling::none},
                                                                                {"linear", RotaryScaling::linear},
                                                                                {"ntk", RotaryScaling::ntk},
-                                                                               {"yarn", RotaryScaling::yarn}}};
+                                                                               {"yarn", RotaryScaling::yarn},
+                                                                               {"llama3", RotaryScaling::llama3}}};
 
 struct ContextOptions {
   int64_t max_length = 0;  // tokens; 0: the model's own

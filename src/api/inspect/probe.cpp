@@ -170,8 +170,7 @@ class Probing {
   void load_weights() {
     const ModelFolder folder{options_.path};
     if (!holds_adapter(folder)) {
-      require_weights_of(SafeTensors(inspected_.weights), folder, inspected_.config);
-      load_masters(inspected_.weights, *backend_, trainables_);
+      load_masters(*open_weights(folder, inspected_.config), *backend_, trainables_);
       return;
     }
     const AdaptedWeights adapted(folder, inspected_.config);

@@ -31,7 +31,7 @@ Option context_option(ModelOptions& options) {
 
 Option rotary_scaling_option(ModelOptions& options) {
   return option("--rotary-scaling KIND", options.inference.context.rotary_scaling, kRotaryScalingNames,
-                "slow rotary positions down for a larger --context: linear, ntk, yarn or none");
+                "slow rotary positions down for a larger --context: linear, ntk, yarn, llama3 or none");
 }
 
 Option min_tokens_option(WritingRules& rules) {

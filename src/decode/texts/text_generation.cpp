@@ -314,11 +314,6 @@ Results search_texts(const TextGenerator& generator, const Prompts& prompts, con
 
 }  // namespace
 
-TokenId beginning_of_document(const Tokenizer& tokenizer) {
-  const SpecialTokens& special = tokenizer.special();
-  return special.bos != kNoToken ? special.bos : special.eos != kNoToken ? special.eos : TokenId(0);
-}
-
 void validate(const GenerationOptions& options) {
   validate(options.sampling);
   constexpr std::string_view kWhere = "generation";

@@ -25,9 +25,6 @@ struct TextGenerator {
   AutomatonCache* automata = nullptr;  // of the tokenizer, for all calls; null: each call makes its own
 };
 
-// The mark: bos, or eos if the tokenizer has no bos.
-TokenId beginning_of_document(const Tokenizer& tokenizer);
-
 // Throws ConfigError, with a message that a user can act on.
 void validate(const GenerationOptions& options);
 

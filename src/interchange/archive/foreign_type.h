@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "checkpoint/stored_type.h"
+#include "tensor_files/stored_type.h"
 
 namespace heed {
 

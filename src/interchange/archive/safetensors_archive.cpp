@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "base/errors.h"
-#include "checkpoint/safetensors.h"
 #include "interchange/archive/shard_index.h"
+#include "tensor_files/safetensors.h"
 
 namespace heed {
 namespace {

@@ -3,10 +3,6 @@
 #include <array>
 #include <iterator>
 
-#include "checkpoint/adapter.h"
-#include "checkpoint/stored_model.h"
-#include "checkpoint/stored_weight.h"
-#include "checkpoint/weights.h"
 #include "interchange/exported_weights.h"
 #include "interchange/gguf/gguf.h"
 #include "interchange/gguf/gguf_tokenizer.h"
@@ -35,9 +31,8 @@ Form form_of(const ModelConfig& config) {
                                                 : Form{"llama", require_llama_form, llama_entries, llama_names};
 }
 
-std::vector<GgufEntry> general_entries(const ModelFolder& from, const Form& form, GgufType type) {
-  const std::filesystem::path folder = std::filesystem::absolute(from.path / ".").lexically_normal().parent_path();
-  std::vector<GgufEntry> entries{{"general.architecture", form.name}, {"general.name", folder.filename().string()}};
+std::vector<GgufEntry> general_entries(const std::string& name, const Form& form, GgufType type) {
+  std::vector<GgufEntry> entries{{"general.architecture", form.name}, {"general.name", name}};
   for (const auto& [candidate, number] : kFileTypes) {
     if (candidate == type) {
       entries.push_back({"general.file_type", number});
@@ -55,29 +50,17 @@ void add(std::vector<GgufEntry>& to, std::vector<GgufEntry> entries) {
 
 }  // namespace
 
-GgufSummary write_gguf_model(const ModelFolder& from, const std::filesystem::path& to, GgufType type) {
-  require<ConfigError>(to.extension() == ".gguf", to.string(), "expected a name that ends in .gguf");
-  require<ConfigError>(!holds_adapter(from), from.path.string(),
-                       "is an adapter: make a plain model of it first, with heed merge");
-  require_architecture(from, Architecture::causal_lm);
-  const ModelDescription description = load_description(from);
-  const Form form = form_of(description.config);
-  form.require(description.config, from.config().string());
-  const Tokenizers tokenizers = load_tokenizers(from, description);
-  std::vector<GgufEntry> entries = general_entries(from, form, type);
-  add(entries, form.entries(description.config));
-  add(entries,
-      tokenizer_entries(*tokenizers.front(), description.documents.value_or(Documents::none), from.path.string()));
-  const SafeTensors stored(from.weights());
-  require_weights_of(stored, from, description.config);
+void require_gguf_form(const ExportedModel& model) { form_of(model.config).require(model.config, model.where); }
+
+GgufSummary write_gguf_model(const ExportedModel& model, const std::filesystem::path& to, GgufType type) {
+  const ModelConfig& config = model.config;
+  const Form form = form_of(config);
+  std::vector<GgufEntry> entries = general_entries(model.name, form, type);
+  add(entries, form.entries(config));
+  add(entries, tokenizer_entries(*model.tokenizers.front(), model.documents, model.where));
   Weights weights;
-  const AnyModel model(Scope(weights), description.config);
-  for (const Weight& weight : weights.all()) {
-    require_stored(stored, weight);
-  }
-  require_not_quantized(stored);
-  verify_checksum(stored);
-  const std::vector<GgufTensor> tensors = exported_weights(form.names(), description.config, weights, stored, type);
+  const AnyModel shapes(Scope(weights), config);
+  const std::vector<GgufTensor> tensors = exported_weights(form.names(), config, weights, model.weights, type);
   return {static_cast<int64_t>(tensors.size()), write_gguf(to, entries, tensors)};
 }
 

@@ -1,11 +1,15 @@
-// A model directory as a GGUF file.
+// A model of heed's as a GGUF file.
 #pragma once
 
-#include "checkpoint/model_directory.h"
+#include <filesystem>
+
 #include "heed/types/export.h"
+#include "interchange/exported_model.h"
 
 namespace heed {
 
-GgufSummary write_gguf_model(const ModelFolder& from, const std::filesystem::path& to, GgufType type);
+// ConfigError, naming the setting, unless the model has one of the forms that a GGUF file can hold.
+void require_gguf_form(const ExportedModel& model);
+GgufSummary write_gguf_model(const ExportedModel& model, const std::filesystem::path& to, GgufType type);
 
 }  // namespace heed

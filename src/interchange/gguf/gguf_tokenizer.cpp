@@ -13,7 +13,6 @@
 #include <unordered_set>
 
 #include "base/errors.h"
-#include "decode/texts/text_generation.h"
 #include "text/lines/multiline.h"
 #include "text/sentencepiece/sentencepiece_model.h"
 #include "text/unicode/normalization.h"

@@ -8,8 +8,10 @@
 namespace heed {
 
 enum class NormKind : uint8_t { layer, rms };
+// What a stored gain means: itself, or what it has above 1.
+enum class NormGain : uint8_t { plain, plus_one };
 
-// sum = residual + dropout(branch); normed = norm(sum) * gain + bias.
+// sum = residual + dropout(branch); normed = norm(sum) * gain + bias, or norm(sum) * (1 + gain) + bias.
 // The stored (rounded) sum is what is normalized, so that backward reads the same values.
 //   layer: (s - mean) / sqrt(variance + epsilon)    rms: s / sqrt(mean of squares + epsilon)
 // Without a branch, the sum is the residual itself and `sum` is empty; without `normed`, only the sum is computed.
@@ -18,6 +20,7 @@ enum class NormKind : uint8_t { layer, rms };
 // normalized on its own, by the same gain and bias of a group's width; `statistics` has two columns for each group.
 struct AddNormForward {
   NormKind kind = NormKind::layer;
+  NormGain gain_form = NormGain::plain;
   int64_t groups = 1;
   ConstView residual, branch;
   Dropout dropout;
@@ -31,6 +34,7 @@ struct AddNormForward {
 // without a norm, d_normed, statistics, gain, d_gain and d_bias are empty.
 struct AddNormBackward {
   NormKind kind = NormKind::layer;
+  NormGain gain_form = NormGain::plain;
   int64_t groups = 1;
   ConstView sum, statistics, gain;
   Dropout dropout;

@@ -9,7 +9,9 @@ namespace {
 
 using reference::Values;
 
-double gain_of(const Values& gain, int64_t column) { return gain.empty() ? 1.0 : gain(0, column); }
+double gain_of(const Values& gain, NormGain form, int64_t column) {
+  return gain.empty() ? 1.0 : gain(0, column) + (form == NormGain::plus_one ? 1.0 : 0.0);
+}
 double bias_of(const Values& bias, int64_t column) { return bias.empty() ? 0.0 : bias(0, column); }
 
 // The mean of f(column) over all columns.
@@ -66,7 +68,7 @@ void ReferenceBackend::add_norm(const AddNormForward& call) {
         mean_over(sum.columns(), [&](int64_t c) { return (sum(r, c) - mean) * (sum(r, c) - mean); });
     const double inverse_deviation = 1.0 / std::sqrt(variance + call.epsilon);
     for (int64_t c = 0; c < sum.columns(); ++c) {
-      normed(r, c) = (sum(r, c) - mean) * inverse_deviation * gain_of(gain, c) + bias_of(bias, c);
+      normed(r, c) = (sum(r, c) - mean) * inverse_deviation * gain_of(gain, call.gain_form, c) + bias_of(bias, c);
     }
     statistics(r, 0) = mean;
     statistics(r, 1) = inverse_deviation;
@@ -97,7 +99,7 @@ void ReferenceBackend::add_norm_backward(const AddNormBackward& call) {
   for (int64_t r = 0; r < sum.rows(); ++r) {
     if (!d_normed.empty()) {
       const auto n = [&](int64_t c) { return (sum(r, c) - statistics(r, 0)) * statistics(r, 1); };
-      const auto g = [&](int64_t c) { return d_normed(r, c) * gain_of(gain, c); };
+      const auto g = [&](int64_t c) { return d_normed(r, c) * gain_of(gain, call.gain_form, c); };
       const double mean_g = call.kind == NormKind::layer ? mean_over(columns, g) : 0.0;
       const double mean_gn = mean_over(columns, [&](int64_t c) { return g(c) * n(c); });
       for (int64_t c = 0; c < columns; ++c) {

@@ -83,7 +83,7 @@ std::vector<AttentionSettings> parts_of(Pass& pass, const Columns& queries, cons
         .key_value_heads = options.key_value_heads / count,
         .visibility = visibility,
         .mask = options.mask,
-        .scale = 1.0 / std::sqrt(static_cast<double>(head_width)),
+        .scale = options.scale > 0.0 ? options.scale : 1.0 / std::sqrt(static_cast<double>(head_width)),
         .score_cap = options.cap.value,
         .by_distance = scores,
         .dropout = dropout,

@@ -52,6 +52,7 @@ struct HeadRange {
 
 struct AttentionOptions {
   int64_t heads = 1, key_value_heads = 1;
+  double scale = 0.0;           // of the scores; 0: 1 / sqrt(key width)
   HeadRange range;              // dropout draws for each head as in the whole
   VisibilityByHead visibility;  // of the whole's heads; this call's are some of its parts, or within one of them
   const AttentionMask* mask = nullptr;

@@ -24,6 +24,7 @@ Var head_norm(Pass& pass, const Columns& x, NormGroups groups, const NormWeights
                 pass.allocate_master({x.var.rows(), 2 * groups.count}), groups, weights};
   pass.backend().add_norm({
       .kind = weights.kind,
+      .gain_form = weights.gain_form,
       .groups = groups.count,
       .residual = x.value(),
       .gain = weights.gain->vector(),
@@ -51,6 +52,7 @@ void HeadNormOp::backward(Backend& backend) const {
   }
   backend.add_norm_backward({
       .kind = weights.kind,
+      .gain_form = weights.gain_form,
       .groups = groups.count,
       .sum = x.value(),
       .statistics = statistics.view(),

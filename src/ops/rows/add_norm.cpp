@@ -4,6 +4,7 @@
 //   layer: d_residual = d_sum + (g - mean(g) - n mean(g n)) / deviation
 //   rms:   d_residual = d_sum + (g - n mean(g n)) / deviation
 //   d_branch = d_residual * m    d_gain = sum over rows of d_normed * n    d_bias = sum over rows of d_normed
+// Of a gain that is stored as what it has above 1, 1 + gain takes its place in all but d_gain.
 // Saves the sum, and each row's mean and 1 / deviation.
 #include "ops/rows/add_norm.h"
 
@@ -45,6 +46,7 @@ void run(Pass& pass, AddNormOp op) {
   const bool recorded = pass.recording() && (sum_wants || norm_is_trained);
   pass.backend().add_norm({
       .kind = weights.kind,
+      .gain_form = weights.gain_form,
       .residual = op.residual.value(),
       .branch = op.branch.empty() ? ConstView() : op.branch.value(),
       .dropout = op.dropout,
@@ -109,6 +111,7 @@ void AddNormOp::backward(Backend& backend) {
   const bool has_norm = !normed.empty();
   backend.add_norm_backward({
       .kind = weights.kind,
+      .gain_form = weights.gain_form,
       .sum = sum.value(),
       .statistics = statistics.view(),
       .gain = has_norm ? weights.gain->vector() : ConstView(),

@@ -13,6 +13,7 @@ struct NormWeights {
   const Weight* gain = nullptr;
   const Weight* bias = nullptr;  // or none
   double epsilon = 1e-5;
+  NormGain gain_form = NormGain::plain;
 };
 
 bool is_trained(const NormWeights& weights);

@@ -47,7 +47,7 @@ Facts rotary_facts(const ModelConfig& config) {
   }
   if (config.rotary_scaling != RotaryScaling::none) {
     facts.push_back(
-        fmt::format("{} scaling by {:g}", describe_setting(config, "rotary_scaling"), config.rotary_factor));
+        fmt::format("{} scaling by {}", describe_setting(config, "rotary_scaling"), describe(config.rotary_factor)));
   }
   return facts;
 }
@@ -60,6 +60,7 @@ Facts position_facts(const ModelConfig& config) {
     case Positions::alibi:
       return {"ALiBi"};
     case Positions::relative_bias:
+    case Positions::learned_relative_bias:
       return {fmt::format("relative bias of {} buckets", config.relative_buckets)};
     case Positions::relative_keys:
       return {fmt::format("relative keys up to distance {}", config.relative_clip)};
@@ -86,6 +87,9 @@ Facts score_facts(const ModelConfig& config) {
   Facts facts;
   if (config.head_norm != HeadNorm::none) {
     facts.emplace_back("Q and K normed");
+  }
+  if (config.attention_scale > 0.0) {
+    facts.push_back(fmt::format("scores times {:g}", config.attention_scale));
   }
   if (config.attention_cap > 0.0) {
     facts.push_back(fmt::format("scores within &#177;{:g}", config.attention_cap));
@@ -126,8 +130,14 @@ Facts embedding_facts(const ModelConfig& config) {
   if (config.embedding_scale == EmbeddingScale::sqrt_model) {
     facts.push_back(fmt::format("times &#8730;{}", config.model));
   }
-  if (config.positions == Positions::sinusoidal || config.positions == Positions::learned) {
-    facts.push_back(fmt::format("{} positions", describe_setting(config, "positions")));
+  if (config.positions == Positions::sinusoidal || are_learned(config.positions)) {
+    facts.push_back(fmt::format("{} positions", are_learned(config.positions) ? "learned" : "sinusoidal"));
+    if (config.positions == Positions::sinusoidal && config.sinusoid != SinusoidLayout::interleaved) {
+      facts.back() += fmt::format(" in {}", describe_setting(config, "sinusoid"));
+    }
+    if (config.position_offset > 0) {
+      facts.back() += fmt::format(" from {}", config.position_offset);
+    }
   } else if (config.positions == Positions::none) {
     facts.emplace_back("no positions");
   }
@@ -135,6 +145,17 @@ Facts embedding_facts(const ModelConfig& config) {
     facts.push_back(counted(config.token_types, "token type"));
   }
   if (config.embedding_norm == EmbeddingNorm::present) {
+    facts.emplace_back("normed");
+  }
+  if (config.embedding_width > 0) {
+    facts.push_back(fmt::format("from {} to {}", config.embedding_width, config.model));
+  }
+  return facts;
+}
+
+Facts head_layer_facts(const ModelConfig& config) {
+  Facts facts{describe_setting(config, "head_layer")};
+  if (config.head_layer_norm == HeadLayerNorm::present) {
     facts.emplace_back("normed");
   }
   return facts;
@@ -170,6 +191,9 @@ Facts output_facts(const ModelConfig& config) {
     return label_facts(config);
   }
   Facts facts{config.tying != Tying::none ? "the embedding's table" : "a table of its own"};
+  if (config.output_scale != 1.0) {
+    facts.push_back(fmt::format("of inputs times {:.3g}", config.output_scale));
+  }
   if (config.logit_cap > 0.0) {
     facts.push_back(fmt::format("within &#177;{:g}", config.logit_cap));
   }

@@ -6,8 +6,8 @@
 #include <functional>
 
 #include "base/rounding.h"
-#include "checkpoint/safetensors.h"
 #include "models/any_model.h"
+#include "tensor_files/safetensors.h"
 
 namespace heed {
 namespace {
@@ -17,7 +17,7 @@ constexpr int64_t kMaxColumns = 128;
 
 using Value = std::function<double(int64_t position, int64_t column)>;
 
-// Sine and cosine of one frequency are neighbours, so columns are chosen in pairs.
+// Sine and cosine of one frequency are usually neighbours, so columns are chosen in pairs.
 std::vector<int64_t> chosen_columns(int64_t width) {
   std::vector<int64_t> columns;
   const int64_t pairs = ceil_div(width, 2);
@@ -52,7 +52,8 @@ PositionMap tabulate(std::string kind, int64_t positions, std::vector<int64_t> c
 
 PositionMap sinusoidal(const ModelConfig& config) {
   const int64_t positions = std::min(kMaxPositions, config.max_length);
-  const Tensor table = sinusoidal_positions(positions, Width(config.model), DType::f64);
+  const Tensor table =
+      sinusoidal_positions(positions, {config.model, config.sinusoid, config.position_offset}, DType::f64);
   const auto values = host<double>(table.view());
   PositionMap result = tabulate("sinusoidal", positions, chosen_columns(config.model),
                                 [&](int64_t p, int64_t c) { return values(p, c); });
@@ -87,10 +88,11 @@ std::optional<PositionMap> learned(const ModelConfig& config, const std::filesys
     return std::nullopt;
   }
   const int64_t width = found->shape[1];
-  return tabulate("learned", std::min(kMaxPositions, found->shape[0]), chosen_columns(width),
+  const int64_t first = config.position_offset;
+  return tabulate("learned", std::min(kMaxPositions, found->shape[0] - first), chosen_columns(width),
                   [&](int64_t p, int64_t c) {
                     float value = 0.0F;
-                    const auto offset = static_cast<size_t>(p * width + c) * sizeof(value);
+                    const auto offset = static_cast<size_t>((first + p) * width + c) * sizeof(value);
                     std::memcpy(&value, found->bytes.data() + offset, sizeof(value));
                     return static_cast<double>(value);
                   });
@@ -108,6 +110,7 @@ std::optional<PositionMap> position_map(const ModelConfig& config, const std::fi
     case Positions::sinusoidal:
       return sinusoidal(config);
     case Positions::learned:
+    case Positions::learned_relative_bias:
       return learned(config, weights);
     case Positions::rotary:
       return rotary(config);

@@ -10,7 +10,7 @@
 #include "base/system/files.h"
 #include "base/text/excerpt.h"
 #include "base/text/json_depth.h"
-#include "checkpoint/safetensors.h"
+#include "tensor_files/safetensors.h"
 #include "text/unicode/unicode.h"
 #include "text/vocabulary/vocabulary.h"
 

@@ -36,11 +36,11 @@ void save_adapter_of(const ModelFolder& folder, const AdapterConfig& adapter, co
 
 void load_base_of(const ModelFolder& folder, Backend& backend, Trainables& trainables) {
   const AdapterDescription description = load_adapter(folder);
-  const SafeTensors base = open_base(folder, description);
+  const std::shared_ptr<const TensorFile> base = open_base(folder, description);
   const std::deque<Weight>& weights = trainables.weights().all();
   for (size_t i = 0; i < weights.size(); ++i) {
     if (trainables.part_of(i) == WeightPart::of_base) {
-      std::vector<float> values = read_weight(base, base.at(name_there(description.renamed, weights[i].name())));
+      std::vector<float> values = read_weight(*base, base->at(name_there(description.renamed, weights[i].name())));
       const int64_t rows = weights[i].shape().rows(), columns = weights[i].shape().columns();
       ensure(static_cast<int64_t>(values.size()) == weights[i].shape().elements(), "trainer", "the base has another {}",
              weights[i].name());

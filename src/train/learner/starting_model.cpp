@@ -65,7 +65,8 @@ bool has_setting(Architecture architecture, std::string_view name) {
   if (name == "decoder_layers") {
     return architecture != Architecture::encoder;
   }
-  const bool of_encoder = name == "head" || name == "labels" || name == "pooling" || name == "token_types";
+  const bool of_encoder = name == "head" || name == "labels" || name == "pooling" || name == "token_types" ||
+                          name.starts_with("head_layer") || name.starts_with("text_") || name == "embedding_width";
   return architecture == Architecture::encoder || !of_encoder;
 }
 
@@ -110,11 +111,11 @@ std::vector<TakenWeights::Difference> differing_settings(ModelConfig there, Mode
   return found;
 }
 
-SafeTensors weights_of(const ModelFolder& folder) {
+std::shared_ptr<const TensorFile> weights_of(const ModelFolder& folder, const ModelConfig& config) {
   require<FormatError>(!holds_adapter(folder), folder.path.string(),
                        "holds an adapter, and training.from needs a whole model: heed merge makes one of it");
-  SafeTensors file(folder.weights());
-  require_not_quantized(file);
+  std::shared_ptr<const TensorFile> file = open_weights(folder, config);
+  require_not_quantized(*file);
   return file;
 }
 
@@ -135,9 +136,8 @@ StartingModel::StartingModel(const ModelFolder& folder)
       description_(load_description(folder)),
       tokenizers_(load_tokenizers(folder, description_)),
       registered_(registered_weights(description_.config)),
-      file_(weights_of(folder)) {
-  require_weights_of(file_, folder_, description_.config);
-  verify_checksum(file_);
+      file_(weights_of(folder, description_.config)) {
+  verify_checksum(*file_);
 }
 
 Tokenizers StartingModel::tokenizers_for(Architecture architecture) const {
@@ -188,7 +188,7 @@ std::vector<int32_t> StartingModel::rows_for_labels(const std::vector<std::strin
 // Where the rows of a weight come from, when they are tokens of two vocabularies or labels of two heads that differ.
 std::vector<int32_t> StartingModel::rows_of(const Weight& weight, const Weight& there, const ModelConfig& config,
                                             const Tokenizers& tokenizers) const {
-  const StoredTensor& stored = file_.at(there.name());
+  const StoredTensor& stored = file_->at(there.name());
   if (is_head(weight)) {
     const bool same_width =
         !stored.shape.empty() && stored.elements() / stored.shape.front() == row_size(weight.shape());
@@ -225,7 +225,7 @@ TakenWeights StartingModel::match(const Weights& weights, const ModelConfig& con
       continue;
     }
     const Weight* const there = counterpart(weight);
-    const StoredTensor* const stored = there == nullptr ? nullptr : file_.find(there->name());
+    const StoredTensor* const stored = there == nullptr ? nullptr : file_->find(there->name());
     if (stored == nullptr) {
       taken.fresh.push_back({weight.name(), "the other model has no such weight"});
       continue;
@@ -248,7 +248,7 @@ TakenWeights StartingModel::match(const Weights& weights, const ModelConfig& con
       taken.renamed.push_back({weight.name(), stored->name});
     }
   }
-  for (const StoredTensor& tensor : file_.tensors()) {
+  for (const StoredTensor& tensor : file_->tensors()) {
     if (std::ranges::find(weights.all(), tensor.name, &Weight::name) == weights.all().end() &&
         std::ranges::find(taken.renamed, tensor.name, &RenamedWeight::there) == taken.renamed.end()) {
       taken.unused.push_back(tensor.name);
@@ -269,7 +269,7 @@ void StartingModel::copy(const TakenWeights& taken, Backend& backend, Trainables
     if (std::ranges::count(taken.whole, weight.name()) == 0 && part == taken.by_text.end()) {
       continue;
     }
-    std::vector<float> values = read_weight(file_, file_.at(name_there(taken.renamed, weight.name())));
+    std::vector<float> values = read_weight(*file_, file_->at(name_there(taken.renamed, weight.name())));
     const int64_t width = row_size(weight.shape());
     if (!weight.has_trainable()) {
       const int64_t columns = weight.shape().columns();

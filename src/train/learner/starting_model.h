@@ -10,8 +10,8 @@
 
 #include "checkpoint/adapter.h"
 #include "checkpoint/model_directory.h"
-#include "checkpoint/safetensors.h"
 #include "nn/weights/trainables.h"
+#include "tensor_files/safetensors.h"
 
 namespace heed {
 
@@ -64,7 +64,7 @@ class StartingModel {
   // Copies what matches into the masters, or into the weights of the base, and refreshes the copies.
   void copy(const TakenWeights& taken, Backend& backend, Trainables& trainables) const;
 
-  const SafeTensors& weights() const { return file_; }
+  const TensorFile& weights() const { return *file_; }
   const ModelConfig& config() const { return description_.config; }
 
  private:
@@ -80,7 +80,7 @@ class StartingModel {
   ModelDescription description_;
   Tokenizers tokenizers_;
   std::shared_ptr<const Weights> registered_;  // without values
-  SafeTensors file_;
+  std::shared_ptr<const TensorFile> file_;
 };
 
 // The event of metrics.jsonl.

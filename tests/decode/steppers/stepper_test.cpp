@@ -198,6 +198,25 @@ TEST_P(StepperOfALanguageModel, BlocksOfPublishedModelsGiveTheBitsOfAFullPass) {
   }
 }
 
+TEST_P(StepperOfALanguageModel, ScalesOffsetsAndGainsAboveOneGiveTheBitsOfAFullPass) {
+  for (const SinusoidLayout layout : {SinusoidLayout::halves, SinusoidLayout::halves_inclusive}) {
+    ModelConfig config = small_language_model();
+    config.positions = Positions::sinusoidal;
+    config.sinusoid = layout;
+    config.position_offset = 2;
+    config.attention_scale = 0.4;
+    config.output_scale = 0.3;
+    config.norm_gain = NormGain::plus_one;
+    config.head_norm = HeadNorm::each_head;
+    const Ids tokens = random_tokens(330, 6);
+    const RandomLanguageModel m(GetParam(), config);
+    EXPECT_EQ(logits_token_by_token(*make_stepper(*m.inference), tokens, 300), full_logits(m, tokens));
+    config.position_offset = 1;
+    const RandomLanguageModel other(GetParam(), config);
+    EXPECT_NE(full_logits(other, tokens), full_logits(m, tokens));
+  }
+}
+
 TEST_P(StepperOfALanguageModel, LayersThatDifferGiveTheBitsOfAFullPass) {
   ModelConfig config = small_language_model();
   config.decoder_layers = 3;
@@ -377,6 +396,25 @@ TEST_P(StepperOfALanguageModel, LogProbabilitiesAreThoseOfTheLogits) {
     for (int64_t c = 0; c < kVocabulary; ++c) {
       EXPECT_NEAR(found.log_probs(row, c), static_cast<double>(found.logits(row, c)) - std::log(sum), 1e-5);
     }
+  }
+}
+
+TEST_P(StepperOfALanguageModel, LogitsAreGivenWhereOneSequenceWantsThem) {
+  const RandomLanguageModel m(GetParam());
+  const auto stepper = make_stepper(*m.inference);
+  for (const size_t length : {size_t{5}, size_t{1100}}) {  // in one pass, and in two
+    const Ids tokens = random_tokens(length, 8);
+    const auto next = [&](ScoresWanted first, ScoresWanted second) {
+      const std::vector<NewTokens> new_tokens{{begin(*stepper), tokens, RowsWanted::last, first},
+                                              {begin(*stepper), tokens, RowsWanted::last, second}};
+      return stepper->next(new_tokens);
+    };
+    const std::vector<float> expected = row_of(next(ScoresWanted::logits_too, ScoresWanted::log_probs).log_probs, 1);
+    EXPECT_EQ(next(ScoresWanted::logits_too, ScoresWanted::log_probs).logits.rows, 2);
+    const NextTokens without = next(ScoresWanted::log_probs, ScoresWanted::log_probs);
+    EXPECT_EQ(without.logits.rows, 0);
+    ASSERT_EQ(without.log_probs.rows, 2);
+    EXPECT_EQ(row_of(without.log_probs, 1), expected);
   }
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/safetensors.h"
+#include "tensor_files/safetensors.h"
 
 namespace heed::test {
 

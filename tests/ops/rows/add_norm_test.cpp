@@ -89,6 +89,19 @@ TEST_P(AddNorm, GradientThroughAChainOfSublayersAgreesWithDifferences) {
   EXPECT_TRUE(gradients_are_right(function));
 }
 
+TEST_P(AddNorm, GradientWithGainsAboveOneAgreesWithDifferences) {
+  NormParameters weights;
+  NormWeights above_one = weights.of(GetParam());
+  above_one.gain_form = NormGain::plus_one;
+  const Differentiable function{.inputs = inputs(random_tensor({4, 5}, 1), random_tensor({4, 5}, 2)),
+                                .parameters = weights.all(GetParam()),
+                                .run = [&](Pass& pass, const std::vector<Var>& x) {
+                                  const Stream s = add_norm(pass, x[0], x[1], above_one, {});
+                                  return Outcome{{s.residual, s.normed}};
+                                }};
+  EXPECT_TRUE(gradients_are_right(function));
+}
+
 std::string name_of_kind(const ::testing::TestParamInfo<NormKind>& test) {
   return test.param == NormKind::layer ? "Layer" : "Rms";
 }

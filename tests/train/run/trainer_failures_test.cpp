@@ -6,7 +6,7 @@
 #include <csignal>
 #include <cstring>
 
-#include "checkpoint/safetensors.h"
+#include "tensor_files/safetensors.h"
 #include "train/run/trainer.h"
 #include "train/training_testing.h"
 

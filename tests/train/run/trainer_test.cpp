@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "checkpoint/safetensors.h"
 #include "ops/tape.h"
+#include "tensor_files/safetensors.h"
 #include "train/training_testing.h"
 
 namespace heed::test {

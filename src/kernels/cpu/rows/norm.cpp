@@ -46,6 +46,9 @@ struct Statistics {
   float mean, inverse_deviation;
 };
 
+// What norms are multiplied by: a stored gain less this. Subtracting 0 keeps every gain, -0 too.
+HWY_INLINE Vec below_gain(NormGain form) { return hn::Set(Floats(), form == NormGain::plus_one ? -1.0F : 0.0F); }
+
 // `row` is padded with zeros to a whole vector. Two passes, so that a large mean costs no precision.
 HWY_INLINE Statistics statistics_of(NormKind kind, const float* row, int64_t columns, double epsilon) {
   const float count = static_cast<float>(columns);
@@ -84,8 +87,9 @@ void add_norm_row(const AddNormForward& call, int64_t r, int64_t group, float* r
   T* const normed = host<T>(call.normed).row(r) + first;
   const Vec mean = hn::Set(Floats(), s.mean);
   const Vec scale = hn::Set(Floats(), s.inverse_deviation);
+  const Vec below = below_gain(call.gain_form);
   each_vector(columns, [&](int64_t c, int64_t left) HWY_ATTR {
-    Vec x = hn::Mul(hn::Mul(hn::Sub(load(row + c), mean), scale), load_upto(gain + c, left));
+    Vec x = hn::Mul(hn::Mul(hn::Sub(load(row + c), mean), scale), hn::Sub(load_upto(gain + c, left), below));
     if (bias != nullptr) {
       x = hn::Add(x, load_upto(bias + c, left));
     }
@@ -106,6 +110,7 @@ void add_norm_backward_row(const AddNormBackward& call, int64_t r, int64_t group
   const float* const s = d_normed == nullptr ? nullptr : host<float>(call.statistics).row(r) + 2 * group;
   const Vec mean = hn::Set(d, s == nullptr ? 0.0F : s[0]);
   const Vec scale = hn::Set(d, s == nullptr ? 0.0F : s[1]);
+  const Vec below = below_gain(call.gain_form);
 
   Vec total = hn::Zero(d), projected = hn::Zero(d);
   if (d_normed != nullptr) {
@@ -113,7 +118,7 @@ void add_norm_backward_row(const AddNormBackward& call, int64_t r, int64_t group
       // After the last column d_normed reads as zero, and so does everything that is multiplied by it.
       const Vec d_n = load_upto(d_normed + c, left);
       const Vec n = hn::Mul(hn::Sub(load_upto(sum + c, left), mean), scale);
-      const Vec g = hn::Mul(d_n, load_upto(gain + c, left));
+      const Vec g = hn::Mul(d_n, hn::Sub(load_upto(gain + c, left), below));
       total = hn::Add(total, g);
       projected = hn::MulAdd(g, n, projected);
       store(hn::MulAdd(d_n, n, load(d_gain + c)), d_gain + c);
@@ -131,7 +136,7 @@ void add_norm_backward_row(const AddNormBackward& call, int64_t r, int64_t group
     Vec x = d_sum == nullptr ? hn::Zero(d) : load_upto(d_sum + c, left);
     if (d_normed != nullptr) {
       const Vec n = hn::Mul(hn::Sub(load_upto(sum + c, left), mean), scale);
-      const Vec g = hn::Mul(load_upto(d_normed + c, left), load_upto(gain + c, left));
+      const Vec g = hn::Mul(load_upto(d_normed + c, left), hn::Sub(load_upto(gain + c, left), below));
       x = hn::MulAdd(scale, hn::Sub(hn::Sub(g, average), hn::Mul(n, average_projected)), x);
     }
     if (d_branch != nullptr) {

@@ -49,7 +49,7 @@ TEST_P(CpuAddNorm, MatchesTheReferenceForAnySize) {
 TEST_P(CpuAddNorm, MatchesTheReferenceWithEveryOption) {
   for (const NormKind kind : {NormKind::layer, NormKind::rms}) {
     for (const Write write : {Write::overwrite, Write::add}) {
-      for (const int option : {0, 1, 2, 3, 4}) {
+      for (const int option : {0, 1, 2, 3, 4, 5}) {
         SCOPED_TRACE(
             fmt::format("kind {}, write {}, option {}", static_cast<int>(kind), static_cast<int>(write), option));
         AddNormCase c = AddNormCase::make(types(), kind, 9, 65);
@@ -61,6 +61,8 @@ TEST_P(CpuAddNorm, MatchesTheReferenceWithEveryOption) {
           c.d_sum = {};
         } else if (option == 4) {
           c.d_normed = {};
+        } else if (option == 5) {
+          c.gain_form = NormGain::plus_one;
         }
         expect_forward(c);
         expect_backward(c, write);

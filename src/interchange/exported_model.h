@@ -1,0 +1,22 @@
+// A model of heed's that is written in another program's format.
+#pragma once
+
+#include <string>
+
+#include "models/config.h"
+#include "tensor_files/tensor_file.h"
+#include "text/lines/documents.h"
+#include "text/translation_tokenizers.h"
+
+namespace heed {
+
+struct ExportedModel {
+  std::string name;   // for people
+  std::string where;  // for messages
+  const ModelConfig& config;
+  const Tokenizers& tokenizers;
+  Documents documents = Documents::none;  // of a language model
+  const TensorFile& weights;              // checked, and floats
+};
+
+}  // namespace heed

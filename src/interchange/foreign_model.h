@@ -1,0 +1,31 @@
+// What a reader finds in another program's model, in heed's terms.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "interchange/archive/tensor_archive.h"
+#include "interchange/naming.h"
+#include "models/config.h"
+#include "text/lines/documents.h"
+
+namespace heed {
+
+// Where a value came from: "hidden_size" of config.json is 768.
+struct SettingOrigin {
+  std::string file, key, value;
+  bool is_default = false;  // the file does not say it
+};
+
+struct ForeignModel {
+  std::string family;  // "Llama"
+  ModelConfig config;
+  ForeignNames names;
+  std::shared_ptr<const TensorArchive> archive;
+  std::vector<SettingOrigin> origins;
+  std::vector<std::string> unread;  // keys that say nothing that heed knows
+};
+
+}  // namespace heed

@@ -1,0 +1,242 @@
+#include "interchange/foreign_weights.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/errors.h"
+#include "base/text/excerpt.h"
+#include "models/any_model.h"
+
+namespace heed {
+namespace {
+
+bool is_float_of(ForeignType type) {
+  return type == ForeignType::f32 || type == ForeignType::bf16 || type == ForeignType::f16;
+}
+
+// [rows, columns], or the other way round where it is transposed. A vector may have further extents of 1.
+bool has_shape_of(const ArchiveTensor& tensor, const NamedTensor& named) {
+  const int64_t rows = named.count() + named.skipped_rows;
+  if (named.is_vector()) {
+    return tensor.elements() == rows && std::ranges::count(tensor.shape, rows) > 0;
+  }
+  const int64_t columns = named.columns();
+  return named.form == ForeignForm::transposed ? tensor.shape == std::vector{columns, rows}
+                                               : tensor.shape == std::vector{rows, columns};
+}
+
+std::string expected_shape(const NamedTensor& named) {
+  const int64_t rows = named.count() + named.skipped_rows;
+  if (named.is_vector()) {
+    return fmt::format("[{}]", rows);
+  }
+  const int64_t columns = named.columns();
+  return named.form == ForeignForm::transposed ? fmt::format("[{}, {}]", columns, rows)
+                                               : fmt::format("[{}, {}]", rows, columns);
+}
+
+bool is_same(const ArchiveTensor& a, const ArchiveTensor& b) {
+  return a.type == b.type && a.shape == b.shape && std::ranges::equal(a.bytes, b.bytes);
+}
+
+// The tensor by its name or by that of a copy; marks all of them as used. FormatError where none is there, or they
+// differ.
+const ArchiveTensor& tensor_of(const TensorArchive& archive, const NamedTensor& named,
+                               std::set<std::string, std::less<>>& used) {
+  std::vector<std::string> names{named.name};
+  names.insert(names.end(), named.copies.begin(), named.copies.end());
+  const ArchiveTensor* found = nullptr;
+  for (const std::string& name : names) {
+    const ArchiveTensor* const tensor = archive.find(name);
+    if (tensor == nullptr) {
+      continue;
+    }
+    used.insert(tensor->name);
+    found = found == nullptr ? tensor : found;
+    require<FormatError>(found == tensor || is_same(*found, *tensor), archive.where(),
+                         "'{}' and '{}' differ, but the model has one table for both", found->name, name);
+  }
+  require<FormatError>(found != nullptr, archive.where(), "there is no tensor '{}', which the model has as {}",
+                       named.name, expected_shape(named));
+  require<FormatError>(has_shape_of(*found, named), archive.where(*found), "{}, but the model has {}", found->text(),
+                       expected_shape(named));
+  return *found;
+}
+
+void require_nothing_else(const TensorArchive& archive, const ForeignNames& names,
+                          const std::set<std::string, std::less<>>& used) {
+  for (const ArchiveTensor& tensor : archive.tensors()) {
+    const bool known =
+        used.contains(tensor.name) || std::ranges::any_of(names.without_weight, [&](std::string_view part) {
+          return tensor.name.find(part) != std::string::npos;
+        });
+    require<FormatError>(known, archive.where(tensor), "{} is not a weight that heed's form of the model has",
+                         tensor.text());
+  }
+}
+
+}  // namespace
+
+ForeignWeights::ForeignWeights(std::shared_ptr<const TensorArchive> archive, const ForeignNames& names,
+                               const ModelConfig& config)
+    : TensorFile(archive->where()),
+      archive_(std::move(archive)),
+      embedding_scale_(
+          config.embedding_scale == EmbeddingScale::sqrt_model ? std::sqrt(static_cast<double>(config.model)) : 1.0),
+      head_width_(config.width_of_head()),
+      rotary_width_(config.rotary_width > 0 ? config.rotary_width : config.width_of_head()),
+      heads_(config.heads) {
+  Weights weights;
+  const AnyModel model(Scope(weights), config);
+  std::map<std::string_view, std::vector<Piece>> pieces;
+  std::set<std::string, std::less<>> used;
+  for (const NamedTensor& named : named_tensors(names, weights)) {
+    const ArchiveTensor& tensor = tensor_of(*archive_, named, used);
+    int64_t row = 0;
+    for (const WeightRows& part : named.rows) {
+      pieces[part.weight->name()].push_back(
+          {&tensor, named.form, part.first, part.count, row, named.count(), named.skipped_rows});
+      row += part.count;
+    }
+  }
+  for (const Weight& weight : weights.all()) {
+    add_weight(weight, std::move(pieces[weight.name()]));
+  }
+  require_nothing_else(*archive_, names, used);
+}
+
+void ForeignWeights::add_weight(const Weight& weight, std::vector<Piece> pieces) {
+  std::ranges::sort(pieces, {}, &Piece::first);
+  int64_t rows = 0;
+  for (const Piece& piece : pieces) {
+    require<FormatError>(piece.first == rows, path().string(), "nothing gives row {} of {}", rows, weight.name());
+    rows += piece.count;
+  }
+  const Shape& shape = weight.shape();
+  require<FormatError>(rows == shape[0], path().string(), "nothing gives {}, which the model has as {}",
+                       rows == 0 ? weight.name() : fmt::format("row {} of {}", rows, weight.name()), shape);
+  StoredTensor tensor{.name = weight.name()};
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    tensor.shape.push_back(shape[axis]);
+  }
+  const ForeignType type = pieces.front().tensor->type;
+  const bool keeps_type =
+      weight.use() != WeightUse::vector && is_float_of(type) && std::ranges::all_of(pieces, [&](const Piece& piece) {
+        return piece.tensor->type == type && piece.form != ForeignForm::scaled_by_model;
+      });
+  tensor.type = keeps_type ? *stored_type(type) : StoredType::f32;
+  if (is_as_stored(pieces, tensor)) {
+    const Piece& only = pieces.front();
+    const auto row_bytes = static_cast<size_t>(tensor.row_bytes());
+    tensor.bytes = only.tensor->bytes.subspan(static_cast<size_t>(row_in(only, only.row)) * row_bytes,
+                                              static_cast<size_t>(tensor.rows()) * row_bytes);
+  }
+  add(tensor);
+  pieces_.emplace(weight.name(), std::move(pieces));
+}
+
+bool ForeignWeights::is_as_stored(const std::vector<Piece>& pieces, const StoredTensor& tensor) const {
+  return pieces.size() == 1 && pieces.front().form == ForeignForm::same &&
+         stored_type(pieces.front().tensor->type) == tensor.type;
+}
+
+// Heed's row c and row c + width / 2 of a head are neighbours where pairs are; queries, keys and values of a head are
+// neighbours where they are grouped by heads.
+int64_t ForeignWeights::row_in(const Piece& piece, int64_t row) const {
+  switch (piece.form) {
+    case ForeignForm::rotated_pairs: {
+      const int64_t in_head = row % head_width_, half = rotary_width_ / 2;
+      const int64_t pair = in_head < half ? 2 * in_head : 2 * (in_head - half) + 1;
+      return piece.skipped_rows + row - in_head + (in_head < rotary_width_ ? pair : in_head);
+    }
+    case ForeignForm::grouped_by_heads: {
+      constexpr int64_t kKinds = 3;
+      const int64_t width = piece.all_rows / kKinds / heads_;
+      const int64_t kind = row / (heads_ * width), head = row / width % heads_, in_head = row % width;
+      return piece.skipped_rows + (head * kKinds + kind) * width + in_head;
+    }
+    default:
+      return piece.skipped_rows + row;
+  }
+}
+
+std::span<const std::byte> ForeignWeights::rows(const StoredTensor& tensor, RowSpan wanted,
+                                                std::vector<std::byte>& buffer) const {
+  if (!tensor.bytes.empty()) {
+    return TensorFile::rows(tensor, wanted, buffer);
+  }
+  buffer.resize(static_cast<size_t>(wanted.count * tensor.row_bytes()));
+  std::byte* to = buffer.data();
+  for (const Piece& piece : pieces_.find(tensor.name)->second) {
+    const int64_t first = std::max(wanted.first, piece.first);
+    const int64_t count = std::min(wanted.first + wanted.count, piece.first + piece.count) - first;
+    if (count <= 0) {
+      continue;
+    }
+    const RowSpan of_piece{piece.row + first - piece.first, count};
+    if (piece.form == ForeignForm::transposed) {
+      read_transposed(piece, tensor, of_piece, to);
+    } else {
+      read_rows(piece, tensor, of_piece, to);
+    }
+    to += count * tensor.row_bytes();
+  }
+  return buffer;
+}
+
+void ForeignWeights::read_rows(const Piece& piece, const StoredTensor& tensor, RowSpan rows, std::byte* to) const {
+  const auto row_bytes = static_cast<size_t>(tensor.row_bytes());
+  const int64_t columns = tensor.elements() / tensor.rows();
+  const bool same_type = stored_type(piece.tensor->type) == tensor.type;
+  for (int64_t done = 0; done < rows.count;) {
+    // As many rows at once as follow each other there, too.
+    const int64_t row = row_in(piece, rows.first + done);
+    int64_t count = 1;
+    while (done + count < rows.count && row_in(piece, rows.first + done + count) == row + count) {
+      ++count;
+    }
+    const auto begin = static_cast<size_t>(row) * row_bytes, size = static_cast<size_t>(count) * row_bytes;
+    if (same_type) {
+      const auto bytes = piece.tensor->bytes.subspan(begin, size);
+      std::ranges::copy(bytes, to);
+      archive_->give_back(bytes);
+    } else {
+      auto* const values = reinterpret_cast<float*>(to);
+      const auto elements = static_cast<size_t>(count * columns);
+      read_floats(*piece.tensor, row * columns, {values, elements});
+      if (piece.form == ForeignForm::scaled_by_model) {
+        std::ranges::for_each(std::span(values, elements),
+                              [&](float& x) { x = static_cast<float>(static_cast<double>(x) / embedding_scale_); });
+      }
+    }
+    to += size;
+    done += count;
+  }
+}
+
+// The tensor has a column for each row; some rows are neighbouring columns.
+void ForeignWeights::read_transposed(const Piece& piece, const StoredTensor& tensor, RowSpan rows,
+                                     std::byte* to) const {
+  const int64_t columns = tensor.elements() / tensor.rows(), width = piece.tensor->columns();
+  const auto size = static_cast<size_t>(size_of(tensor.type));
+  const bool same_type = stored_type(piece.tensor->type) == tensor.type;
+  std::vector<float> values(same_type ? 0 : static_cast<size_t>(rows.count));
+  for (int64_t column = 0; column < columns; ++column) {
+    const int64_t first = column * width + piece.skipped_rows + rows.first;
+    if (!same_type) {
+      read_floats(*piece.tensor, first, values);
+    }
+    const std::byte* const from = same_type ? piece.tensor->bytes.data() + static_cast<size_t>(first) * size
+                                            : reinterpret_cast<const std::byte*>(values.data());
+    for (int64_t row = 0; row < rows.count; ++row) {
+      std::memcpy(to + static_cast<size_t>(row * columns + column) * size, from + static_cast<size_t>(row) * size,
+                  size);
+    }
+  }
+}
+
+}  // namespace heed

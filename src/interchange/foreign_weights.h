@@ -1,0 +1,51 @@
+// Another program's tensors as the weights of a model, by heed's names.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "interchange/archive/tensor_archive.h"
+#include "interchange/naming.h"
+#include "models/config.h"
+#include "tensor_files/tensor_file.h"
+
+namespace heed {
+
+// Rows are converted when they are asked for; those that the archive holds as they are stay where they are mapped.
+// Matrices keep the type of a float, all else is f32.
+class ForeignWeights final : public TensorFile {
+ public:
+  // FormatError, naming tensor and file: for one that is missing or has another shape than the model, for a copy that
+  // differs, and for one that is neither a weight's nor listed as without.
+  ForeignWeights(std::shared_ptr<const TensorArchive> archive, const ForeignNames& names, const ModelConfig& config);
+
+  std::span<const std::byte> rows(const StoredTensor& tensor, RowSpan rows,
+                                  std::vector<std::byte>& buffer) const override;
+  void give_back(std::span<const std::byte> bytes) const override { archive_->give_back(bytes); }
+
+ private:
+  // Some rows of a weight, and where the archive has them.
+  struct Piece {
+    const ArchiveTensor* tensor;
+    ForeignForm form;
+    int64_t first, count;  // of the weight's rows
+    int64_t row;           // the first one, among those of the tensor's roles
+    int64_t all_rows;      // of the tensor's roles
+    int64_t skipped_rows;
+  };
+
+  // Which row of the tensor has row `row` of those of its roles.
+  int64_t row_in(const Piece& piece, int64_t row) const;
+  bool is_as_stored(const std::vector<Piece>& pieces, const StoredTensor& tensor) const;
+  void read_rows(const Piece& piece, const StoredTensor& tensor, RowSpan rows, std::byte* to) const;
+  void read_transposed(const Piece& piece, const StoredTensor& tensor, RowSpan rows, std::byte* to) const;
+  void add_weight(const Weight& weight, std::vector<Piece> pieces);
+
+  std::shared_ptr<const TensorArchive> archive_;
+  double embedding_scale_;
+  int64_t head_width_, rotary_width_, heads_;
+  std::map<std::string, std::vector<Piece>, std::less<>> pieces_;  // by heed's names
+};
+
+}  // namespace heed

@@ -1,0 +1,81 @@
+#include "interchange/huggingface/huggingface_model.h"
+
+#include "base/errors.h"
+#include "interchange/archive/safetensors_archive.h"
+#include "interchange/huggingface/family.h"
+#include "interchange/pickle/pickle_archive.h"
+
+namespace heed {
+namespace {
+
+constexpr const char* kConfigFile = "config.json";
+
+TensorArchive open_archive(const std::filesystem::path& folder) {
+  if (has_safetensors(folder)) {
+    return open_safetensors_archive(folder);
+  }
+  require<FormatError>(has_pickle(folder), folder.string(),
+                       "has neither model.safetensors nor pytorch_model.bin, with or without an index");
+  return open_pickle_archive(folder);
+}
+
+// What says nothing about the numbers that the model computes.
+void pass_over_descriptions(ConfigFile& file) {
+  file.pass_over({"architectures",        "model_type",
+                  "torch_dtype",          "dtype",
+                  "transformers_version", "use_cache",
+                  "bos_token_id",         "eos_token_id",
+                  "pad_token_id",         "unk_token_id",
+                  "_name_or_path",        "auto_map",
+                  "initializer_range",    "init_std",
+                  "attention_dropout",    "gradient_checkpointing",
+                  "pretraining_tp",       "cache_implementation",
+                  "rope_theta",           "rope_scaling",
+                  "rope_parameters",      "task_specific_params",
+                  "problem_type",         "finetuning_task",
+                  "torchscript",          "output_attentions",
+                  "output_hidden_states", "original_max_position_embeddings"});
+}
+
+void validate_config(const ForeignModel& model, const std::string& where) {
+  try {
+    model.config.validate();
+  } catch (const ConfigError& error) {
+    fail<FormatError>(where, "as a model of heed's: {}", error.what());
+  }
+}
+
+}  // namespace
+
+bool is_huggingface_model(const std::filesystem::path& folder) {
+  if (!std::filesystem::is_regular_file(folder / kConfigFile)) {
+    return false;
+  }
+  try {
+    return ConfigFile(folder / kConfigFile).has("model_type");
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+ForeignModel read_huggingface_model(const std::filesystem::path& folder) {
+  ConfigFile file(folder / kConfigFile);
+  const Family& family = family_of(file);
+  ForeignModel model{.family = std::string(family.name),
+                     .config = {},
+                     .names = {},
+                     .archive = std::make_shared<const TensorArchive>(open_archive(folder)),
+                     .origins = {},
+                     .unread = {}};
+  FamilySource source{file, *model.archive};
+  FamilyModel found = family.read(source);
+  model.config = std::move(found.config);
+  model.names = std::move(found.names);
+  pass_over_descriptions(file);
+  model.origins = file.origins();
+  model.unread = file.unread();
+  validate_config(model, file.where());
+  return model;
+}
+
+}  // namespace heed

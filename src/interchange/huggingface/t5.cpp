@@ -1,0 +1,130 @@
+// T5 and mT5: norms by root mean square before sublayers, no biases, positions as biases of scores by distance (the
+// first layer's table serves its whole stack), scores without a scale.
+#include <array>
+#include <cmath>
+
+#include "base/errors.h"
+#include "base/text/excerpt.h"
+#include "interchange/huggingface/family.h"
+
+namespace heed {
+namespace {
+
+constexpr ForeignTensor in_stack(Stack stack, std::string_view name, WeightRole role,
+                                 std::optional<Sublayer> sublayer = {}) {
+  return {name, {role}, sublayer, ForeignForm::same, stack};
+}
+
+constexpr Stack kReads = Stack::encoder, kWrites = Stack::decoder;
+constexpr Sublayer kT5Self = Sublayer::self_attention, kT5Cross = Sublayer::cross_attention,
+                   kT5Forward = Sublayer::feed_forward;
+
+constexpr std::array kT5Names{
+    in_stack(kReads, "encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight", WeightRole::relative_bias),
+    in_stack(kReads, "encoder.final_layer_norm.weight", WeightRole::final_norm),
+    in_stack(kReads, "encoder.block.{layer}.layer.0.SelfAttention.q.weight", WeightRole::query, kT5Self),
+    in_stack(kReads, "encoder.block.{layer}.layer.0.SelfAttention.k.weight", WeightRole::key, kT5Self),
+    in_stack(kReads, "encoder.block.{layer}.layer.0.SelfAttention.v.weight", WeightRole::value, kT5Self),
+    in_stack(kReads, "encoder.block.{layer}.layer.0.SelfAttention.o.weight", WeightRole::attention_output, kT5Self),
+    in_stack(kReads, "encoder.block.{layer}.layer.0.layer_norm.weight", WeightRole::sublayer_norm, kT5Self),
+    in_stack(kReads, "encoder.block.{layer}.layer.1.layer_norm.weight", WeightRole::sublayer_norm, kT5Forward),
+    in_stack(kReads, "encoder.block.{layer}.layer.1.DenseReluDense.wo.weight", WeightRole::down, kT5Forward),
+    in_stack(kWrites, "decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight",
+             WeightRole::relative_bias),
+    in_stack(kWrites, "decoder.final_layer_norm.weight", WeightRole::final_norm),
+    in_stack(kWrites, "decoder.block.{layer}.layer.0.SelfAttention.q.weight", WeightRole::query, kT5Self),
+    in_stack(kWrites, "decoder.block.{layer}.layer.0.SelfAttention.k.weight", WeightRole::key, kT5Self),
+    in_stack(kWrites, "decoder.block.{layer}.layer.0.SelfAttention.v.weight", WeightRole::value, kT5Self),
+    in_stack(kWrites, "decoder.block.{layer}.layer.0.SelfAttention.o.weight", WeightRole::attention_output, kT5Self),
+    in_stack(kWrites, "decoder.block.{layer}.layer.0.layer_norm.weight", WeightRole::sublayer_norm, kT5Self),
+    in_stack(kWrites, "decoder.block.{layer}.layer.1.EncDecAttention.q.weight", WeightRole::query, kT5Cross),
+    in_stack(kWrites, "decoder.block.{layer}.layer.1.EncDecAttention.k.weight", WeightRole::key, kT5Cross),
+    in_stack(kWrites, "decoder.block.{layer}.layer.1.EncDecAttention.v.weight", WeightRole::value, kT5Cross),
+    in_stack(kWrites, "decoder.block.{layer}.layer.1.EncDecAttention.o.weight", WeightRole::attention_output, kT5Cross),
+    in_stack(kWrites, "decoder.block.{layer}.layer.1.layer_norm.weight", WeightRole::sublayer_norm, kT5Cross),
+    in_stack(kWrites, "decoder.block.{layer}.layer.2.layer_norm.weight", WeightRole::sublayer_norm, kT5Forward),
+    in_stack(kWrites, "decoder.block.{layer}.layer.2.DenseReluDense.wo.weight", WeightRole::down, kT5Forward),
+};
+
+constexpr std::array kPlainInner{
+    in_stack(kReads, "encoder.block.{layer}.layer.1.DenseReluDense.wi.weight", WeightRole::up, kT5Forward),
+    in_stack(kWrites, "decoder.block.{layer}.layer.2.DenseReluDense.wi.weight", WeightRole::up, kT5Forward),
+};
+constexpr std::array kGatedInner{
+    in_stack(kReads, "encoder.block.{layer}.layer.1.DenseReluDense.wi_0.weight", WeightRole::gate, kT5Forward),
+    in_stack(kReads, "encoder.block.{layer}.layer.1.DenseReluDense.wi_1.weight", WeightRole::up, kT5Forward),
+    in_stack(kWrites, "decoder.block.{layer}.layer.2.DenseReluDense.wi_0.weight", WeightRole::gate, kT5Forward),
+    in_stack(kWrites, "decoder.block.{layer}.layer.2.DenseReluDense.wi_1.weight", WeightRole::up, kT5Forward),
+};
+
+// "relu", "gated-gelu": the gate's gelu is the form by tanh.
+void read_feed_forward(ConfigFile& file, ModelConfig& config) {
+  constexpr std::string_view kGated = "gated-";
+  const std::string key = "feed_forward_proj";
+  const std::string kind = file.text(key, "relu");
+  const bool gated = kind.starts_with(kGated);
+  config.gating = gated ? Gating::gated : Gating::plain;
+  config.activation = kind == "gated-gelu" ? Activation::gelu_tanh
+                                           : activation_named(file, key, gated ? kind.substr(kGated.size()) : kind);
+  file.pass_over({"dense_act_fn", "is_gated_act"});
+}
+
+// The table of embeddings is one for both stacks. Some files lack the tensor that is shared, and have it for a stack.
+void add_t5_tables(ForeignNames& names, const ModelConfig& config) {
+  constexpr std::string_view kTable = "shared.weight", kOfEncoder = "encoder.embed_tokens.weight",
+                             kOfDecoder = "decoder.embed_tokens.weight", kOfHead = "lm_head.weight";
+  ForeignTensor source = in_stack(kReads, kTable, WeightRole::token_embedding);
+  source.copies = {kOfEncoder, kOfDecoder, config.tying == Tying::none ? "" : kOfHead};
+  ForeignTensor target = in_stack(kWrites, kTable, WeightRole::token_embedding);
+  target.copies = {kOfEncoder, kOfDecoder};
+  names.tensors.push_back(source);
+  names.tensors.push_back(target);
+  if (config.tying == Tying::none) {
+    names.tensors.push_back({.name = kOfHead, .roles = {WeightRole::logits}});
+  }
+}
+
+}  // namespace
+
+FamilyModel read_t5(FamilySource& source) {
+  ConfigFile& file = source.file;
+  const bool has_decoder = source.archive.find("decoder.final_layer_norm.weight") != nullptr;
+  ModelConfig config = config_of(has_decoder ? Architecture::seq2seq : Architecture::encoder);
+  config.model = file.integer("d_model");
+  config.inner = file.integer("d_ff");
+  config.head_width = file.integer("d_kv");
+  config.heads = file.integer("num_heads");
+  config.encoder_layers = file.integer("num_layers");
+  config.decoder_layers = file.integer("num_decoder_layers", config.encoder_layers);
+  config.source_vocabulary = file.integer("vocab_size");
+  config.target_vocabulary = has_decoder ? config.source_vocabulary : 0;
+  config.max_length = file.integer("n_positions", 512);
+  read_feed_forward(file, config);
+  config.positions = Positions::relative_bias;
+  config.relative_buckets = file.integer("relative_attention_num_buckets", 32);
+  config.relative_max_distance = file.integer("relative_attention_max_distance", 128);
+  config.attention_scale = 1.0;
+  config.norm = NormKind::rms;
+  config.epsilon = file.number("layer_norm_epsilon", 1e-6);
+  config.bias = config.output_bias = Bias::none;
+  config.embedding_dropout = config.attention_dropout = config.inner_dropout = config.branch_dropout =
+      dropout_of(file, "dropout_rate");
+  const bool tied = file.flag("tie_word_embeddings", true);
+  if (has_decoder) {
+    config.tying = tying_of(source, "lm_head.weight", "shared.weight", true) == Tying::none ? Tying::none : Tying::all;
+    if (file.flag("scale_decoder_outputs", tied)) {
+      config.output_scale = 1.0 / std::sqrt(static_cast<double>(config.model));
+    }
+  } else {
+    config.tying = Tying::output;
+  }
+  ForeignNames names{.tensors = {kT5Names.begin(), kT5Names.end()},
+                     .without_weight = {"EncDecAttention.relative_attention_bias"}};
+  const auto& inner = config.gating == Gating::gated ? std::vector(kGatedInner.begin(), kGatedInner.end())
+                                                     : std::vector(kPlainInner.begin(), kPlainInner.end());
+  names.tensors.insert(names.tensors.end(), inner.begin(), inner.end());
+  add_t5_tables(names, config);
+  return {config, std::move(names)};
+}
+
+}  // namespace heed

@@ -1,0 +1,65 @@
+"""Writes what the original library's save_pretrained writes: JSON, safetensors, shards with their index, torch.save."""
+
+import json
+import struct
+from collections import OrderedDict
+
+import torch
+
+SAFETENSORS_TYPES = {torch.float64: "F64", torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16",
+                     torch.int64: "I64", torch.uint8: "U8", torch.bool: "BOOL"}
+
+
+def write_json(path, value, sort_keys=False):
+    path.write_text(json.dumps(value, indent=2, sort_keys=sort_keys, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def raw_bytes(tensor):
+    tensor = tensor.detach().contiguous()
+    if tensor.dtype == torch.bfloat16:
+        tensor = tensor.view(torch.int16)
+    return tensor.numpy().tobytes()
+
+
+def write_safetensors(path, tensors):
+    """The widest types first, then by name, as safetensors lays them out; the header padded to 8 bytes."""
+    names = sorted(tensors, key=lambda name: (-tensors[name].element_size(), name))
+    header, offset = {"__metadata__": {"format": "pt"}}, 0
+    for name in names:
+        size = tensors[name].numel() * tensors[name].element_size()
+        header[name] = {"dtype": SAFETENSORS_TYPES[tensors[name].dtype], "shape": list(tensors[name].shape),
+                        "data_offsets": [offset, offset + size]}
+        offset += size
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    path.write_bytes(struct.pack("<Q", len(text)) + text + b"".join(raw_bytes(tensors[name]) for name in names))
+
+
+def write_shards(folder, tensors, shards):
+    """model-0000i-of-0000n.safetensors and the index that says which tensor is where."""
+    names, size = list(tensors), sum(t.numel() * t.element_size() for t in tensors.values())
+    groups, filled = [[] for _ in range(shards)], 0
+    for name in names:
+        groups[min(shards - 1, filled * shards // size)].append(name)
+        filled += tensors[name].numel() * tensors[name].element_size()
+    where = {}
+    for i, group in enumerate(groups):
+        file = f"model-{i + 1:05}-of-{shards:05}.safetensors"
+        write_safetensors(folder / file, {name: tensors[name] for name in group})
+        where.update({name: file for name in group})
+    write_json(folder / "model.safetensors.index.json",
+               {"metadata": {"total_size": size}, "weight_map": dict(sorted(where.items()))})
+
+
+def write_pickle(path, tensors):
+    """What torch.save makes of a state_dict; tensors that are one object share their storage in it."""
+    torch.save(OrderedDict(tensors), path)
+
+
+def write_weights(folder, tensors, form="safetensors", shards=1):
+    if form == "bin":
+        write_pickle(folder / "pytorch_model.bin", tensors)
+    elif shards > 1:
+        write_shards(folder, tensors, shards)
+    else:
+        write_safetensors(folder / "model.safetensors", tensors)

@@ -93,7 +93,7 @@ void load_weights(const std::filesystem::path& path, Backend& backend, DType pre
       if (in_panels(*file, file->at(weight.name()).type)) {
         hold_panels(file, backend, precision, weight);
       } else {
-        StoredWeight(*file, weight).hold(backend, precision, weight);
+        StoredWeight(*file, weight).load_into(backend, precision, weight);
       }
     }
   };
@@ -133,7 +133,7 @@ void load_frozen(const std::filesystem::path& path, Backend& backend, Trainables
   const SafeTensors file(path);
   for (size_t i = 0; i < trainables.weights().all().size(); ++i) {
     const Weight& weight = trainables.weights().all()[i];
-    if (trainables.part_of(i) != WeightPart::frozen) {
+    if (trainables.treatment_of(i) != WeightTreatment::frozen) {
       continue;
     }
     const std::vector<float> values = read_weight(file, file.at(weight.name()));

@@ -22,6 +22,8 @@ enum class WeightRole : uint8_t {
   query,
   key,
   value,
+  forget_gate,  // of a recurrence, as the next
+  candidate,
   attention_output,  // from all heads back to the model's width
   query_norm,
   key_norm,

@@ -108,8 +108,9 @@ struct Encoder::State {
   }
   std::vector<std::vector<float>> embed(std::span<const EncodedText> texts, const TextEmbeddingOptions& choice) {
     std::vector<std::vector<float>> found = embeddings(reader(), texts, choice.pooling);
+    const Normalized normalized = choice.normalized.value_or(stored.config().text_normalized);
     for (std::vector<float>& values : found) {
-      const double length = choice.normalized == Normalized::yes ? length_of(values) : 0.0;
+      const double length = normalized == Normalized::yes ? length_of(values) : 0.0;
       for (float& value : values) {
         value = length > 0.0 ? static_cast<float>(static_cast<double>(value) / length) : value;
       }
@@ -159,7 +160,10 @@ Precision Encoder::precision() const { return precision_of(state_->storage); }
 int Encoder::threads() const { return state_->backend->threads(); }
 int64_t Encoder::parameters() const { return state_->stored.parameters(); }
 int64_t Encoder::max_length() const { return state_->stored.config().max_length; }
-int64_t Encoder::embedding_width() const { return state_->stored.config().model; }
+int64_t Encoder::embedding_width() const {
+  const ModelConfig& config = state_->stored.config();
+  return config.text_width > 0 ? config.text_width : config.model;
+}
 std::optional<TextColumns> Encoder::columns() const { return state_->stored.columns(); }
 std::vector<std::string> Encoder::labels() const { return state_->stored.config().labels; }
 

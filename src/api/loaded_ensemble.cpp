@@ -1,6 +1,7 @@
 #include "api/loaded_ensemble.h"
 
 #include "api/same_vocabulary.h"
+#include "base/system/memory.h"
 
 namespace heed {
 namespace {
@@ -41,6 +42,7 @@ LoadedEnsemble::LoadedEnsemble(const ModelFolder& folder, Architecture architect
     require_same_documents({other, of_other}, {first(), folder_});
     others_.push_back(&other.model());
   }
+  return_freed_memory();
 }
 
 Inference LoadedEnsemble::inference(Backend& backend, DType storage, DType cached) const {

@@ -65,6 +65,18 @@ Option option(const std::string& names, Value& target, const std::array<NamedVal
   return made;
 }
 
+// The same, where it may also be left open.
+template <class Value, size_t kCount>
+Option option(const std::string& names, std::optional<Value>& target,
+              const std::array<NamedValue<Value>, kCount>& values, std::string help) {
+  std::optional<std::string> standard;
+  Option made = option(names, standard, std::move(help));
+  made.set = [what = made.name, &target, &values](const std::string& text) {
+    target = value_named(what, text, values);
+  };
+  return made;
+}
+
 // PATTERN=NAME with one of an enum's names, each time it is given; `add` takes the pattern and the value.
 template <class Value, size_t kCount, class Add>
 Option pattern_option(const std::string& names, const std::array<NamedValue<Value>, kCount>& values, Add add,

@@ -17,20 +17,14 @@ constexpr int64_t kFewestPairs = 4'000, kTrainingPairs = 40'000;
 constexpr int64_t kPairsPerUpdate = 250;  // a batch holds a few less
 constexpr int64_t kHeldOutPairs = 400;
 
-struct PairFiles {
-  std::string source, target;
-};
-
-PairFiles write_pairs(const std::filesystem::path& folder, const std::string& name, Split split, int64_t count) {
+void write_pairs(const std::filesystem::path& folder, const std::string& name, Split split, int64_t count) {
   std::string source, target;
   for (const Sentence& pair : german_english_corpus(split, count)) {
     source += pair.source + "\n";
     target += pair.target + "\n";
   }
-  PairFiles files{(folder / (name + ".de")).string(), (folder / (name + ".en")).string()};
-  write_file(files.source, source);
-  write_file(files.target, target);
-  return files;
+  write_file(folder / (name + ".de"), source);
+  write_file(folder / (name + ".en"), target);
 }
 
 // A short run need not wait for text that it will not read.
@@ -49,8 +43,13 @@ Recipe demo_recipe(int64_t updates) {
                   .decoder_layers = 2,
                   .max_length = 128,
                   .tying = Tying::all};
-  translation.data.max_length = 60;
-  translation.data.batches = {.target_tokens = 2048};
+  // The files beside the recipe, wherever the folder is moved.
+  translation.data = {.train_source = {"train.de"},
+                      .train_target = {"train.en"},
+                      .validation_source = {"validation.de"},
+                      .validation_target = {"validation.en"},
+                      .max_length = 60,
+                      .batches = {.target_tokens = 2048}};
   translation.tokenizer.learned.vocabulary = 1000;
   recipe.optimizer = {.kind = OptimizerKind::adam, .beta2 = 0.98, .weight_decay = 0.0};
   recipe.schedule = {.kind = ScheduleKind::cosine,
@@ -65,9 +64,6 @@ Recipe demo_recipe(int64_t updates) {
   recipe.checkpoints.final_weights = FinalWeights::last;
   return recipe;
 }
-
-// So that the recipe is found with its text wherever the folder is moved.
-std::string name_beside_recipe(const std::filesystem::path& file) { return file.filename().string(); }
 
 // What is there already may be another demo's model, or anything else that took someone time.
 void require_empty(const std::filesystem::path& folder) {
@@ -85,22 +81,16 @@ Demo write_demo(const DemoOptions& options) {
   const std::filesystem::path folder(options.folder);
   NewFolder entries(folder);
   require_empty(folder);
-  Recipe recipe = demo_recipe(options.updates);
-  const PairFiles train = write_pairs(folder, "train", Split::training, training_pairs(options.updates));
-  const PairFiles validation = write_pairs(folder, "validation", Split::validation, kHeldOutPairs);
-  const PairFiles test = write_pairs(folder, "test", Split::test, kHeldOutPairs);
-  PairDataRecipe& data = recipe.of<TranslationRecipe>().data;
-  data.train_source = {name_beside_recipe(train.source)};
-  data.train_target = {name_beside_recipe(train.target)};
-  data.validation_source = {name_beside_recipe(validation.source)};
-  data.validation_target = {name_beside_recipe(validation.target)};
+  write_pairs(folder, "train", Split::training, training_pairs(options.updates));
+  write_pairs(folder, "validation", Split::validation, kHeldOutPairs);
+  write_pairs(folder, "test", Split::test, kHeldOutPairs);
   const std::filesystem::path path = folder / "demo.toml";
-  write_file(path, "description = \"The built-in German-English corpus\"\n\n" + to_toml(recipe));
+  write_file(path, "description = \"The built-in German-English corpus\"\n\n" + to_toml(demo_recipe(options.updates)));
   entries.keep();
   return {.recipe = path.string(),
           .model = (folder / "model").string(),
-          .test_source = test.source,
-          .test_target = test.target};
+          .test_source = (folder / "test.de").string(),
+          .test_target = (folder / "test.en").string()};
 }
 
 }  // namespace heed

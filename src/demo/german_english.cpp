@@ -1,6 +1,7 @@
 #include "demo/german_english.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <unordered_set>
 
@@ -9,24 +10,19 @@
 namespace heed {
 namespace {
 
-constexpr int64_t kMinWords = 4, kMaxWords = 16;
-
 // A sentence belongs to the split for which its combinations are reserved; if some are reserved for each, to none.
 bool belongs_to(const Sentence& sentence, Split split) {
-  bool kept_for_it = split == Split::training;
+  std::set<Split> reserved;
   for (const Combination& combination : sentence.combinations) {
-    const Split kept = split_of(combination);
-    if (kept != split && kept != Split::training) {
-      return false;
-    }
-    kept_for_it = kept_for_it || kept == split;
+    reserved.insert(split_of(combination));
   }
-  return kept_for_it;
+  reserved.erase(Split::training);
+  return split == Split::training ? reserved.empty() : reserved == std::set{split};
 }
 
 bool has_good_length(const std::string& text) {
   const int64_t words = 1 + std::ranges::count(text, ' ');
-  return words >= kMinWords && words <= kMaxWords;
+  return words >= 4 && words <= 16;
 }
 
 }  // namespace
@@ -34,14 +30,8 @@ bool has_good_length(const std::string& text) {
 // One combination in sixteen is reserved for validation, another for the test, whatever the seed: no seed trains on
 // what another one tests.
 Split split_of(const Combination& combination) {
-  switch (RandomKey{}.derive(combination.first).derive(combination.second).bits % 16) {
-    case 0:
-      return Split::test;
-    case 1:
-      return Split::validation;
-    default:
-      return Split::training;
-  }
+  const uint64_t drawn = RandomKey{}.derive(combination.first).derive(combination.second).bits % 16;
+  return drawn == 0 ? Split::test : drawn == 1 ? Split::validation : Split::training;
 }
 
 std::vector<Sentence> german_english_corpus(Split split, int64_t count, uint64_t seed) {

@@ -1,11 +1,9 @@
 // A grammar of sentences in two languages side by side, as text: words, their forms, and rules that draw and say.
 //
-// A block starts at the margin, its further lines are indented, and `;` separates its entries; `#` starts a comment.
+// A block starts at the margin, its further lines are indented, and ` ; ` separates its entries; `#` starts a comment.
 //   words noun base plural / base plural=+s / gender = m : Arzt Ärzte / doctor ; f : Frau +en / woman women
 //     Columns of German, of English and of both; the cells of the latter come first, and hold for the words that follow.
 //     "+s" is the first cell of the side and an s, "-" nothing, "_" a space; plural=+s is what a missing cell has.
-//   forms der case gender = den die ; der die           with values of_forms = case acc nom ; gender m f
-//     A table by two features. A value that is not listed has the last row or column.
 //   draw NAME = [WEIGHT] [GUARD...] : [ACTION...] [| GERMAN | ENGLISH] ; ...
 //   say NAME = [GUARD...] : GERMAN [| ENGLISH] ; ...        one text is for both; without guards, no colon is needed
 //
@@ -18,13 +16,14 @@
 //   rule         what this rule draws, into the same record
 //   &one/other   the words of a Combination, unless one is missing
 //   N%action     with a probability of N in a hundred
+//   -            nothing
 // Guards: name and !name (is there, or as a rule says something, or not); a=b and a!=b (whether lists with commas share
-// a value); a~b and a!~b (whether the last letter of a is in b). On the right of these may be a $path.
+// a value; on the right may be a $path).
 //
 // A record says the texts of the entry that drew it, or by the rule that its feature `is` names (of a word, its list).
-// A rule says the first entry whose guards hold. {name} in a text is what that rule, table or feature says, {@name} the
-// feature that `name` names, and {name case=dat} gives a feature to all that is said within. Last of all, the words of
-// the list `contraction` (base and short) replace texts.
+// A rule says the first entry whose guards hold. {name} in a text is what that rule or feature says, {@name} the feature
+// that `name` names, and {name case=dat} gives a feature to all that is said within. Last of all, the words of the list
+// `contraction` (base and short) replace texts, in their order.
 #pragma once
 
 #include <memory>

@@ -195,11 +195,14 @@ std::vector<std::vector<float>> head_scores(const TextReader& reader, std::span<
 }
 
 std::vector<std::vector<float>> embeddings(const TextReader& reader, std::span<const EncodedText> texts,
-                                           Pooling pooling) {
+                                           std::optional<Pooling> pooling) {
   const EncoderOnly& model = reader.model.encoder_only();
+  const Pooling kind = pooling.value_or(reader.model.config().text_pooling);
   return read_all(
       reader, texts,
-      [&](Pass& pass, const Sequences& sequences, const auto&) { return model.pooled(pass, sequences, pooling).var(); },
+      [&](Pass& pass, const Sequences& sequences, const auto&) {
+        return model.text_embeddings(pass, sequences, kind).var();
+      },
       [](const EncodedText&) { return int64_t{1}; });
 }
 

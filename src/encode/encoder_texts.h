@@ -1,6 +1,7 @@
 // Texts for an encoder: as tokens, in batches of similar lengths; and what its head, or its rows, give for each.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -49,8 +50,8 @@ struct TextReader {
 // The head's scores of each text: one for each label, or for each label of each word, word by word. What a text gets
 // does not depend on the others.
 std::vector<std::vector<float>> head_scores(const TextReader& reader, std::span<const EncodedText> texts);
-// The encoder's rows of each text, pooled.
+// The embedding of each text, by this pooling or the model's own, and its text layer where it has one.
 std::vector<std::vector<float>> embeddings(const TextReader& reader, std::span<const EncodedText> texts,
-                                           Pooling pooling);
+                                           std::optional<Pooling> pooling);
 
 }  // namespace heed

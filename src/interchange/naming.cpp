@@ -9,7 +9,8 @@ constexpr std::string_view kLayerMark = "{layer}", kTermMark = "{term}", kPrefix
 
 bool is_norm(WeightRole role) {
   return role == WeightRole::embedding_norm || role == WeightRole::query_norm || role == WeightRole::key_norm ||
-         role == WeightRole::sublayer_norm || role == WeightRole::branch_norm || role == WeightRole::final_norm;
+         role == WeightRole::sublayer_norm || role == WeightRole::branch_norm || role == WeightRole::final_norm ||
+         role == WeightRole::head_norm;
 }
 
 std::string replaced(std::string text, std::string_view mark, std::string_view by) {

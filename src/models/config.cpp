@@ -52,7 +52,7 @@ void check_probability(std::string_view name, Probability p) {
 void check_buckets(const ModelConfig& config) {
   const bool both_ways = config.architecture != Architecture::causal_lm;
   const int64_t least = both_ways ? 4 : 2, most = least * (kMaxDistance - 1), exact = config.relative_buckets / least;
-  if (config.positions == Positions::relative_bias) {
+  if (config.has_relative_bias()) {
     check(config.relative_buckets >= least && config.relative_buckets <= most && config.relative_buckets % least == 0,
           "relative_buckets is {}, expected a multiple of {}{}, at most {}", config.relative_buckets, least,
           both_ways ? ", for the keys before and after" : "", most);
@@ -64,8 +64,8 @@ void check_buckets(const ModelConfig& config) {
 }
 
 void check_pattern(const ModelConfig& config, const LayerPattern& pattern, int64_t layer) {
-  const bool adds_to_scores = config.positions == Positions::alibi || config.positions == Positions::relative_bias ||
-                              config.has_relative_keys();
+  const bool adds_to_scores =
+      config.positions == Positions::alibi || config.has_relative_bias() || config.has_relative_keys();
   const bool rotates = config.rotary(layer).dims > 0;
   const int64_t parts = std::ssize(pattern), keys = config.heads_of_keys(layer);
   check((!adds_to_scores && !rotates) || !is_linear(pattern),
@@ -120,6 +120,20 @@ void check_layers(const ModelConfig& config) {
   for (const int64_t heads : config.key_value_heads.values()) {
     check_extent("key_value_heads", heads, 0);
     check(heads == 0 || config.heads % heads == 0, "key_value_heads {} does not divide heads {}", heads, config.heads);
+  }
+}
+
+// What layers that are the same can't differ in.
+void check_shared_layers(const ModelConfig& config) {
+  const bool alike = config.inner.is_uniform() && config.key_value_heads.is_uniform() &&
+                     config.rotary_base.is_uniform() && config.rotary_factor.is_uniform();
+  check(config.shared_layers == SharedLayers::no || alike,
+        "shared_layers is true, but inner, key_value_heads, rotary_base or rotary_factor differs by layer");
+  for (const Stack stack : {Stack::encoder, Stack::decoder}) {
+    for (int64_t layer = 1; layer < config.layers_of(stack); ++layer) {
+      check(config.shared_layers == SharedLayers::no || config.pattern_of(stack, layer) == config.pattern_of(stack, 0),
+            "shared_layers is true, but attention differs by layer");
+    }
   }
 }
 
@@ -320,7 +334,7 @@ ModelConfig with_context(const ModelConfig& config, const ContextOptions& option
   require<ConfigError>(options.max_length >= config.max_length && options.max_length <= kLargest, where,
                        "the maximum length is {}, expected the model's own {} to {}", options.max_length,
                        config.max_length, kLargest);
-  require<ConfigError>(config.positions != Positions::learned || options.max_length == config.max_length, where,
+  require<ConfigError>(!are_learned(config.positions) || options.max_length == config.max_length, where,
                        "the model learned a table of {} positions, so it can't take {} tokens", config.max_length,
                        options.max_length);
   if (config.rotary_trained_length == 0 && config.positions == Positions::rotary) {
@@ -351,8 +365,9 @@ void ModelConfig::validate() const {
   check_buckets(*this);
   check_extent("relative_clip", relative_clip, 1, kMaxDistance);
   check_extent("position_offset", position_offset, 0);
-  check(positions != Positions::sinusoidal || model % 2 == 0,
-        "sinusoidal positions need an even width, but model is {}", model);
+  check(positions != Positions::sinusoidal || (embedding_width > 0 ? embedding_width : model) % 2 == 0,
+        "sinusoidal positions need an even width, but {} is {}", embedding_width > 0 ? "embedding_width" : "model",
+        embedding_width > 0 ? embedding_width : model);
   const bool has_encoder = architecture != Architecture::causal_lm;
   const bool has_decoder = architecture != Architecture::encoder;
   check(!has_encoder || encoder_layers >= 1, "encoder_layers is {}, expected at least 1", encoder_layers);
@@ -373,6 +388,13 @@ void ModelConfig::validate() const {
   check_extent("token_types", token_types, 0, kMaxTokenTypes);
   check(architecture == Architecture::encoder || (head == Head::tokens && token_types == 0),
         "head and token_types are for architecture \"encoder\"");
+  check(architecture == Architecture::encoder || (!head_layer && embedding_width == 0 && text_width == 0),
+        "head_layer, embedding_width and text_width are for architecture \"encoder\"");
+  check_extent("embedding_width", embedding_width, 0);
+  check_extent("text_width", text_width, 0);
+  check(embedding_width == 0 || tying == Tying::none || head_layer,
+        "embedding_width is {}, so tie needs a head_layer, which makes an output of that width", embedding_width);
+  check_shared_layers(*this);
   check(head == Head::tokens || tying == Tying::none, "tie = \"output\" needs head = \"tokens\"");
   check(branches == Branches::sequential || placement == NormPlacement::pre,
         "parallel branches need norm_placement = \"pre\": they read norms of the layer's input");
@@ -388,8 +410,7 @@ void ModelConfig::validate() const {
   check(std::isfinite(attention_scale) && attention_scale >= 0.0,
         "attention_scale is {}, expected above 0, or 0 for 1 / sqrt(head_width)", attention_scale);
   check(std::isfinite(output_scale) && output_scale > 0.0, "output_scale is {}, expected above 0", output_scale);
-  check(attention_cap == 0.0 ||
-            (positions != Positions::alibi && positions != Positions::relative_bias && !has_relative_keys()),
+  check(attention_cap == 0.0 || (positions != Positions::alibi && !has_relative_bias() && !has_relative_keys()),
         "attention_cap does not go with positions \"alibi\", \"relative-bias\", \"relative-keys\" and "
         "\"relative-keys-values\", which add to the scores");
   check(logit_cap == 0.0 || head == Head::tokens,

@@ -1,6 +1,7 @@
 // The configuration of a model: read from a recipe, checked, and built from.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ enum class EmbeddingNorm : uint8_t { none, present };
 // What an encoder's output becomes: scores of each token of the vocabulary, one label for a text, several labels, a
 // number, or a label for each token.
 enum class Head : uint8_t { tokens, one_label, several_labels, number, token_labels };
+enum class HeadLayerNorm : uint8_t { none, present };
 // Which parts of a layer have biases: those that ModelConfig::bias says, or these.
 enum class AttentionBias : uint8_t { as_model, none, inputs, all };  // inputs: of queries, keys and values alone
 enum class PartBias : uint8_t { as_model, none, all };
@@ -73,6 +75,8 @@ struct ModelConfig {
   double output_scale = 1.0;                    // what an output projection's input is multiplied by
   Tying tying = Tying::none;
   EmbeddingScale embedding_scale = EmbeddingScale::sqrt_model;
+  int64_t embedding_width = 0;  // of an encoder's embeddings, projected to `model`; 0: as that
+  SharedLayers shared_layers = SharedLayers::no;
   InitScheme init = InitScheme::xavier;
   double init_deviation = 0.02;  // of InitScheme::normal
 
@@ -81,8 +85,17 @@ struct ModelConfig {
 
   int64_t token_types = 0;  // of an encoder; 0: tokens have none
   Head head = Head::tokens;
+  std::optional<Activation> head_layer;  // of a linear layer before the head; none: there is no such layer
+  HeadLayerNorm head_layer_norm = HeadLayerNorm::none;
   Pooling pooling = Pooling::first;  // what a text's label is read from
   std::vector<std::string> labels;   // those that the head scores
+
+  // How an encoder's text becomes an embedding: pooled, perhaps through a linear layer, perhaps scaled to length 1.
+  Pooling text_pooling = Pooling::mean;
+  int64_t text_width = 0;  // of the linear layer's output; 0: there is none
+  Activation text_activation = Activation::none;
+  Bias text_bias = Bias::present;
+  Normalized text_normalized = Normalized::no;
 
   int64_t width_of_values() const { return value_width > 0 ? value_width : width_of_head(); }
   int64_t width_of_head() const { return head_width > 0 ? head_width : model / heads; }
@@ -113,10 +126,15 @@ struct ModelConfig {
   int64_t encoder_outputs() const {
     return head == Head::tokens ? source_vocabulary : head == Head::number ? 1 : static_cast<int64_t>(labels.size());
   }
+  // Of the head layer's output, which is the width of the tables where these give scores of tokens.
+  int64_t width_of_head_layer() const { return head == Head::tokens && embedding_width > 0 ? embedding_width : model; }
   Bias bias_of_attention_inputs() const;
   Bias bias_of_attention_output() const;
   Bias bias_of_feed_forward() const { return bias_of(feed_forward_bias); }
   Bias bias_of_norms() const { return bias_of(norm_bias); }
+  bool has_relative_bias() const {
+    return positions == Positions::relative_bias || positions == Positions::learned_relative_bias;
+  }
   bool has_relative_keys() const {
     return positions == Positions::relative_keys || positions == Positions::relative_keys_values;
   }

@@ -19,7 +19,9 @@ EncoderOnly::EncoderOnly(const Scope& scope, const ModelConfig& config)
                  embedding_options(config, config.source_vocabulary, use_of_only_table(config))),
       encoder_(stack_scope(scope, Stack::encoder),
                stack_shape(stack_scope(scope, Stack::encoder), config, Stack::encoder)),
+      head_layer_(scope / (config.head == Head::tokens ? "output" : "head") / "layer", config),
       output_(head_of(scope, config, embedding_.table())),
+      text_layer_(scope / "text_layer", config),
       head_(config.head),
       pooling_(config.pooling) {}
 
@@ -35,14 +37,16 @@ Hidden EncoderOnly::pooled(Pass& pass, const Sequences& texts, const StackCall& 
   return pooled(pass, hidden(pass, texts, call), texts.segments());
 }
 
-Hidden EncoderOnly::pooled(Pass& pass, const Sequences& texts, Pooling pooling) const {
-  return Hidden(pool(pass, hidden(pass, texts).var(), texts.segments(), pooling));
+Hidden EncoderOnly::text_embeddings(Pass& pass, const Sequences& texts, Pooling pooling) const {
+  return text_layer_(pass, Hidden(pool(pass, hidden(pass, texts).var(), texts.segments(), pooling)));
 }
 
-Logits EncoderOnly::logits(Pass& pass, const Hidden& hidden) const { return output_.logits(pass, hidden); }
+Logits EncoderOnly::logits(Pass& pass, const Hidden& hidden) const {
+  return output_.logits(pass, head_layer_(pass, hidden));
+}
 
 TokenLosses EncoderOnly::loss(Pass& pass, const Hidden& hidden, const Targets& expected, Smoothing smoothing) const {
-  return output_.loss(pass, hidden, expected, smoothing);
+  return output_.loss(pass, head_layer_(pass, hidden), expected, smoothing);
 }
 
 TokenLosses EncoderOnly::loss(Pass& pass, const TokenBatch& batch, Smoothing smoothing, const StackCall& call) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "models/batches.h"
+#include "models/head_layer.h"
 #include "models/output_projection.h"
 #include "models/stacks.h"
 
@@ -18,7 +19,8 @@ class EncoderOnly {
   // A row for each text.
   Hidden pooled(Pass& pass, const Hidden& hidden, const Segments& texts) const;
   Hidden pooled(Pass& pass, const Sequences& texts, const StackCall& call = {}) const;
-  Hidden pooled(Pass& pass, const Sequences& texts, Pooling pooling) const;
+  // The embedding of each text: pooled, and through the text layer where there is one. Not normalized.
+  Hidden text_embeddings(Pass& pass, const Sequences& texts, Pooling pooling) const;
 
   Logits logits(Pass& pass, const Hidden& hidden) const;
   // With the token that each row expects, or the number of its label.
@@ -37,7 +39,9 @@ class EncoderOnly {
  private:
   Embedding embedding_;
   SelfAttentionStack encoder_;
+  HeadLayer head_layer_;
   OutputProjection output_;
+  TextLayer text_layer_;
   Head head_;
   Pooling pooling_;
 };

@@ -11,12 +11,13 @@ LinearWeights output_weights(const Scope& scope, const ModelConfig& config, int6
   LinearWeights weights{tied, nullptr};
   const WeightRoles roles{{config.head == Head::tokens ? WeightRole::logits : WeightRole::labels}};
   const Initialization initialization = matrix_initialization(config, 1).inner();
+  const int64_t inputs = config.head_layer ? config.width_of_head_layer() : config.model;
   if (tied == nullptr) {
-    weights.weight = &scope.add("weight", roles, {outputs, config.model}, WeightUse::product, initialization, division);
+    weights.weight = &scope.add("weight", roles, {outputs, inputs}, WeightUse::product, initialization, division);
   }
   if (config.output_bias == Bias::present) {
     weights.bias = &scope.add("bias", {roles, WeightTerm::bias}, {outputs}, WeightUse::vector,
-                              initialization.of_bias(config.model), division);
+                              initialization.of_bias(inputs), division);
   }
   return weights;
 }

@@ -14,17 +14,20 @@ struct SettingUse {
 };
 
 std::vector<SettingUse> uses(const ModelConfig& c) {
-  constexpr std::string_view kRotary = R"(positions "rotary")", kBias = R"(positions "relative-bias")";
+  constexpr std::string_view kRotary = R"(positions "rotary")",
+                             kBias = R"(positions "relative-bias" and "learned-relative-bias")";
   constexpr std::string_view kTurns = R"(rotary_scaling "yarn" and "llama3")";
-  const bool rotary = c.positions == Positions::rotary, bias = c.positions == Positions::relative_bias;
+  const bool rotary = c.positions == Positions::rotary, bias = c.has_relative_bias();
   const bool reads_turns = rotary && is_by_turns(c.rotary_scaling);
+  constexpr std::string_view kEncoders = R"(architecture "encoder")";
+  const bool encodes = c.architecture == Architecture::encoder;
   const bool of_text = c.head == Head::one_label || c.head == Head::several_labels || c.head == Head::number;
   const bool of_labels = c.head != Head::tokens && c.head != Head::number;
   return {
       {"attention", c.encoder_attention.empty() || c.decoder_attention.empty(),
        "stacks without encoder_attention or decoder_attention"},
       {"sinusoid", c.positions == Positions::sinusoidal, R"(positions "sinusoidal")"},
-      {"position_offset", c.positions == Positions::sinusoidal || c.positions == Positions::learned,
+      {"position_offset", c.positions == Positions::sinusoidal || are_learned(c.positions),
        R"(positions "sinusoidal" and "learned")"},
       {"rotary_base", rotary, kRotary},
       {"rotary_width", rotary, kRotary},
@@ -43,6 +46,12 @@ std::vector<SettingUse> uses(const ModelConfig& c) {
        "attention with a softmax, and all layers are \"linear\""},
       {"norm_bias", c.norm == NormKind::layer, R"(norm "layer")"},
       {"init_deviation", c.init == InitScheme::normal, R"(init "normal")"},
+      {"head_layer_norm", c.head_layer.has_value(), "a head_layer"},
+      {"text_pooling", encodes, kEncoders},
+      {"text_width", false, "imported models: no task trains it"},
+      {"text_activation", c.text_width > 0, "a text_width above 0"},
+      {"text_bias", c.text_width > 0, "a text_width above 0"},
+      {"text_normalized", encodes, kEncoders},
       {"pooling", of_text, R"(head "label", "labels" and "number")"},
       {"labels", of_labels, R"(head "label", "labels" and "token-labels")"},
   };

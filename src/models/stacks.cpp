@@ -25,6 +25,7 @@ std::shared_ptr<const RelativePositions> relative_positions(const Scope& scope, 
     case Positions::alibi:
       return std::make_shared<Alibi>(Heads(config.heads), reach, scope.parts());
     case Positions::relative_bias:
+    case Positions::learned_relative_bias:
       return std::make_shared<BucketBias>(scope, Heads(config.heads),
                                           BucketRule{config.relative_buckets, config.relative_max_distance, reach},
                                           embedding_initialization(config));
@@ -33,6 +34,8 @@ std::shared_ptr<const RelativePositions> relative_positions(const Scope& scope, 
   }
 }
 
+}  // namespace
+
 NormShape norm_shape(const ModelConfig& config) {
   return {.width = config.model,
           .kind = config.norm,
@@ -40,8 +43,6 @@ NormShape norm_shape(const ModelConfig& config) {
           .epsilon = config.epsilon,
           .gain = config.norm_gain};
 }
-
-}  // namespace
 
 // Each layer adds two branches (three in a decoder with cross-attention; the difference is not worth a setting).
 MatrixInitialization matrix_initialization(const ModelConfig& config, int64_t layers) {
@@ -113,15 +114,19 @@ StackShape stack_shape(const Scope& scope, const ModelConfig& config, Stack stac
       .branches = config.branches,
       .final_norm = config.final_norm,
       .recompute = config.recompute,
+      .shared = config.shared_layers,
   };
 }
 
 Embedding::Options embedding_options(const ModelConfig& config, int64_t vocabulary, WeightUse use,
                                      const Weight* shared) {
+  NormShape norm = norm_shape(config);
+  norm.width = config.embedding_width > 0 ? config.embedding_width : config.model;
   const bool scaled = config.embedding_scale == EmbeddingScale::sqrt_model;
   return {
       .vocabulary = vocabulary,
       .model = config.model,
+      .width = config.embedding_width,
       .positions = config.positions,
       .max_length = config.max_length,
       .sinusoid = config.sinusoid,
@@ -129,7 +134,8 @@ Embedding::Options embedding_options(const ModelConfig& config, int64_t vocabula
       .token_types = config.token_types,
       .scale = scaled ? std::sqrt(static_cast<double>(config.model)) : 1.0,
       .initialization = embedding_initialization(config),
-      .norm = config.embedding_norm == EmbeddingNorm::present ? std::optional(norm_shape(config)) : std::nullopt,
+      .norm = config.embedding_norm == EmbeddingNorm::present ? std::optional(norm) : std::nullopt,
+      .projection = matrix_initialization(config, 1).inner(),
       .dropout = config.embedding_dropout,
       .use = use,
       .shared = shared,

@@ -65,28 +65,34 @@ std::shared_ptr<const Tensor> SinusoidalPositions::reaching(int64_t count, DType
 Embedding::Embedding(const Scope& scope, const Options& options)
     : positions_(options.positions),
       max_length_(options.max_length),
-      offset_(options.positions == Positions::learned ? options.position_offset : 0),
+      offset_(are_learned(options.positions) ? options.position_offset : 0),
       dropout_{scope.site("dropout"), options.dropout},
       op_{options.scale, options.norm ? DropoutSite() : dropout_, {&scope.parts(), options.vocabulary}} {
-  table_ = options.shared != nullptr
-               ? options.shared
-               : &scope.add("tokens", WeightRole::token_embedding, {options.vocabulary, options.model}, options.use,
-                            options.initialization, Division::rows());
+  const int64_t width = options.width > 0 ? options.width : options.model;
+  table_ = options.shared != nullptr ? options.shared
+                                     : &scope.add("tokens", WeightRole::token_embedding, {options.vocabulary, width},
+                                                  options.use, options.initialization, Division::rows());
   if (positions_ == Positions::sinusoidal) {
-    sinusoidal_ = std::make_unique<SinusoidalPositions>(
-        max_length_, Sinusoids{options.model, options.sinusoid, options.position_offset});
+    sinusoidal_ =
+        std::make_unique<SinusoidalPositions>(max_length_, Sinusoids{width, options.sinusoid, options.position_offset});
   }
-  if (positions_ == Positions::learned) {
-    learned_positions_ =
-        &scope.add("positions", WeightRole::position_embedding, {options.max_length + offset_, options.model},
-                   WeightUse::table, options.initialization);
+  if (are_learned(positions_)) {
+    learned_positions_ = &scope.add("positions", WeightRole::position_embedding, {options.max_length + offset_, width},
+                                    WeightUse::table, options.initialization);
   }
   if (options.token_types > 0) {
-    types_ = &scope.add("types", WeightRole::type_embedding, {options.token_types, options.model}, WeightUse::table,
+    types_ = &scope.add("types", WeightRole::type_embedding, {options.token_types, width}, WeightUse::table,
                         options.initialization);
   }
   if (options.norm) {
     norm_.emplace(scope / "norm", WeightRole::embedding_norm, *options.norm);
+  }
+  if (options.width > 0) {
+    projection_.emplace(scope / "projection", Linear::Options{.inputs = width,
+                                                              .outputs = options.model,
+                                                              .initialization = options.projection,
+                                                              .op = {},
+                                                              .roles = {{WeightRole::embedding_projection}}});
   }
 }
 
@@ -108,12 +114,11 @@ Var Embedding::operator()(Pass& pass, const Sequences& sequences) const {
                       sequences.segments().first_row(), *table_,
                       {sinusoids == nullptr ? View() : sinusoids->view(), learned_positions_}, op_,
                       {types_, sequences.types().empty() ? all_of_first_type : sequences.types()});
-  if (!norm_) {
-    return sum;
+  if (norm_) {
+    sum = (*norm_)(pass, sum);
+    drop(pass, sum, dropout_);
   }
-  Var normed = (*norm_)(pass, sum);
-  drop(pass, normed, dropout_);
-  return normed;
+  return projection_ ? (*projection_)(pass, sum) : sum;
 }
 
 }  // namespace heed

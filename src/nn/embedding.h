@@ -15,12 +15,17 @@ enum class Positions : uint8_t {
   none,
   sinusoidal,
   learned,
+  learned_relative_bias,  // both of these
   rotary,
   alibi,
   relative_bias,
   relative_keys,
   relative_keys_values
 };
+
+inline bool are_learned(Positions positions) {
+  return positions == Positions::learned || positions == Positions::learned_relative_bias;
+}
 
 // Where sines and cosines are, and the frequencies f(i), for i from 0 to model / 2 - 1:
 //   interleaved:       sin(p f(i)) in column 2i, the cosine in 2i + 1; f(i) = 10000^(-2i / model)
@@ -56,6 +61,7 @@ class Embedding {
  public:
   struct Options {
     int64_t vocabulary, model;
+    int64_t width = 0;  // of the tables and the norm, whose output is then projected to `model`; 0: as the model
     Positions positions = Positions::sinusoidal;
     int64_t max_length = 1024;  // of a sequence that there are positions for
     SinusoidLayout sinusoid = SinusoidLayout::interleaved;
@@ -64,6 +70,7 @@ class Embedding {
     double scale = 1.0;
     Initialization initialization;
     std::optional<NormShape> norm;  // of the sum, before its dropout
+    Initialization projection;      // where there is one
     Probability dropout{0.0F};
     WeightUse use = WeightUse::table;  // of the table: also an output projection?
     const Weight* shared = nullptr;    // use this table instead of an own one
@@ -81,6 +88,7 @@ class Embedding {
   Positions positions_;
   int64_t max_length_, offset_;  // offset_: of rows of learned positions
   std::optional<Norm> norm_;
+  std::optional<Linear> projection_;
   DropoutSite dropout_;
   EmbeddingOptions op_;
   std::unique_ptr<SinusoidalPositions> sinusoidal_;

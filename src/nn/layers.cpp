@@ -1,5 +1,7 @@
 #include "nn/layers.h"
 
+#include <algorithm>
+
 #include "ops/recompute.h"
 
 namespace heed {
@@ -134,8 +136,10 @@ Stream DecoderLayer::operator()(Pass& pass, Stream stream, const Sequences& targ
 }
 
 template <class Layer>
-Layers<Layer>::Layers(const Scope& scope, const StackShape& shape) : placement_(shape.residual.placement) {
-  for (int64_t layer = 0; layer < shape.layers; ++layer) {
+Layers<Layer>::Layers(const Scope& scope, const StackShape& shape)
+    : placement_(shape.residual.placement), count_(static_cast<size_t>(shape.layers)) {
+  const int64_t own = shape.shared == SharedLayers::yes ? std::min<int64_t>(1, shape.layers) : shape.layers;
+  for (int64_t layer = 0; layer < own; ++layer) {
     layers_.emplace_back((scope / "layers" / layer).in_layer(layer), shape_of_layer(shape, layer));
   }
   if (shape.final_norm == FinalNorm::present) {

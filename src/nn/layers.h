@@ -11,6 +11,8 @@
 namespace heed {
 
 enum class FinalNorm : uint8_t { none, present };
+// Whether all layers of a stack are one and the same, run over and over.
+enum class SharedLayers : uint8_t { no, yes };
 // parallel: attention and feed-forward read the same norm of x, x + attention(norm(x)) + feed_forward(norm(x)).
 // parallel_own_norms: each reads a norm of its own, x + attention(norm1(x)) + feed_forward(norm2(x)).
 enum class Branches : uint8_t { sequential, parallel, parallel_own_norms };
@@ -35,6 +37,7 @@ struct StackShape {
   Branches branches = Branches::sequential;
   FinalNorm final_norm = FinalNorm::present;
   Recompute recompute = Recompute::nothing;
+  SharedLayers shared = SharedLayers::no;
 };
 
 // Attention maps, one tensor per layer; see AttentionForward::weights. They must outlive the tape: a layer that is
@@ -134,13 +137,13 @@ class Layers {
  public:
   Layers(const Scope& scope, const StackShape& shape);
 
-  size_t size() const { return layers_.size(); }
-  const Layer& operator[](size_t i) const { return layers_[i]; }
+  size_t size() const { return count_; }
+  const Layer& operator[](size_t i) const { return layers_[i % layers_.size()]; }
 
   Stream enter(Pass& pass, const Var& embedded) const;
   // The norm of layer i's input, or after the last of `layers` the final one; null if none.
   const Norm* norm_before(size_t i, size_t layers) const {
-    return i < layers ? layers_[i].input_norm() : fused_final_norm();
+    return i < layers ? (*this)[i].input_norm() : fused_final_norm();
   }
   Var leave(Pass& pass, const Stream& stream) const;
 
@@ -151,7 +154,8 @@ class Layers {
   }
 
   NormPlacement placement_;
-  std::vector<Layer> layers_;
+  size_t count_;
+  std::vector<Layer> layers_;  // one, where all are the same
   std::optional<Norm> final_norm_;
 };
 

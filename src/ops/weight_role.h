@@ -18,6 +18,7 @@ enum class WeightRole : uint8_t {
   position_embedding,
   type_embedding,
   embedding_norm,
+  embedding_projection,  // from the embeddings' width to the model's
   query,
   key,
   value,
@@ -35,6 +36,9 @@ enum class WeightRole : uint8_t {
   final_norm,     // at the end of a stack
   logits,         // the output projection to the vocabulary
   labels,         // the same of a head, to its labels
+  head_layer,     // of an encoder, before its output projection or its head
+  head_norm,      // after the head layer's activation
+  text_layer,     // of an encoder, after pooling: makes a text's embedding
   adapter_a,
   adapter_b,
 };
@@ -72,7 +76,8 @@ struct WeightIdentity {
 // A token's vector, or what is added to it before the first layer.
 inline bool is_of_embedding(const WeightIdentity& weight) {
   return weight.has(WeightRole::token_embedding) || weight.has(WeightRole::position_embedding) ||
-         weight.has(WeightRole::type_embedding) || weight.has(WeightRole::embedding_norm);
+         weight.has(WeightRole::type_embedding) || weight.has(WeightRole::embedding_norm) ||
+         weight.has(WeightRole::embedding_projection);
 }
 
 }  // namespace heed

@@ -86,10 +86,12 @@ StagePlan::StagePlan(const ModelConfig& config, int count)
     layers_.push_back({within(begin, end, 0, encoder_layers_), within(begin, end, encoder_layers_, decoder_layers_)});
     begin = end;
   }
-  require<ConfigError>(config.positions != Positions::relative_bias ||
-                           (is_whole(0, encoder_layers_) && is_whole(encoder_layers_, layers)),
-                       "layout",
-                       "pipeline is {}, but layers that share relative biases (positions \"relative-bias\") have to "
+  const bool whole_stacks = is_whole(0, encoder_layers_) && is_whole(encoder_layers_, layers);
+  require<ConfigError>(config.shared_layers == SharedLayers::no || whole_stacks, "layout",
+                       "pipeline is {}, but layers that are the same (shared_layers) have to stay in one stage", count);
+  require<ConfigError>(!config.has_relative_bias() || whole_stacks, "layout",
+                       "pipeline is {}, but layers that share relative biases (positions \"relative-bias\" and "
+                       "\"learned-relative-bias\") have to "
                        "stay in one stage",
                        count);
   place_tables(config);

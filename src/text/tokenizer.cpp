@@ -4,6 +4,7 @@
 
 #include "base/system/files.h"
 #include "base/text/names.h"
+#include "text/huggingface/huggingface_tokenizer.h"
 #include "text/sentencepiece/sentencepiece_tokenizer.h"
 #include "text/unicode/unicode.h"
 #include "text/vocabulary/vocabulary_tokenizer.h"
@@ -64,6 +65,9 @@ std::string Tokenizer::decode(std::span<const TokenId> tokens) const {
 
 std::unique_ptr<Tokenizer> parse_tokenizer(std::string content, std::string_view where) {
   require<FormatError>(!content.empty(), where, "expected a tokenizer, found an empty file");
+  if (is_huggingface_tokenizer(content)) {
+    return parse_huggingface_tokenizer(std::move(content), where);
+  }
   // A SentencePiece model begins with the tag of its first field, never with a brace.
   return content.front() == '{' ? parse_vocabulary_tokenizer(content, where)
                                 : parse_sentencepiece_tokenizer(std::move(content), where);

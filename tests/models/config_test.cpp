@@ -86,6 +86,24 @@ TEST(ModelConfig, RefusesNumbersOutsideTheirRange) {
   expect_invalid([](auto& c) { c.epsilon = 0.0; }, {"epsilon is 0"});
   expect_invalid([](auto& c) { c.logit_cap = -1.0; }, {"logit_cap is -1", "above 0, or 0 for none"});
   expect_invalid([](auto& c) { c.attention_cap = -50.0; }, {"attention_cap is -50", "above 0, or 0 for none"});
+  expect_invalid([](auto& c) { c.head_layer = Activation::tanh; },
+                 {"head_layer, embedding_width and text_width are for architecture \"encoder\""});
+  expect_invalid([](auto& c) { c.embedding_width = 4; }, {"embedding_width", "for architecture \"encoder\""});
+  expect_invalid(
+      [](auto& c) { c.architecture = Architecture::encoder, c.embedding_width = 4, c.tying = Tying::output; },
+      {"embedding_width is 4, so tie needs a head_layer"});
+  expect_invalid([](auto& c) { c.architecture = Architecture::encoder, c.embedding_width = 5; },
+                 {"sinusoidal positions need an even width, but embedding_width is 5"});
+  expect_invalid(
+      [](auto& c) {
+        c.shared_layers = SharedLayers::yes, c.inner = {12, 6};
+      },
+      {"shared_layers is true, but inner"});
+  expect_invalid(
+      [](auto& c) {
+        c.shared_layers = SharedLayers::yes, c.attention = {{{HeadPattern::Kind::local, 2}}, {{}}};
+      },
+      {"shared_layers is true, but attention differs by layer"});
   expect_invalid([](auto& c) { c.attention_scale = -1.0; }, {"attention_scale is -1", "or 0 for 1 / sqrt(head_width)"});
   expect_invalid([](auto& c) { c.output_scale = 0.0; }, {"output_scale is 0, expected above 0"});
   expect_invalid([](auto& c) { c.position_offset = -1; }, {"position_offset is -1", "expected 0"});
@@ -361,6 +379,16 @@ TEST(ModelConfig, SettingsWithoutEffectAreRefusedInRecipes) {
                           },
                           {"labels = [\"a\", \"b\"] has no effect: it is for head \"label\""});
   }
+  expect_without_effect(encoder, [](auto& c) { c.head_layer_norm = HeadLayerNorm::present; },
+                        {"head_layer_norm = true has no effect: it is for a head_layer"});
+  expect_without_effect(encoder, [](auto& c) { c.text_width = 4; },
+                        {"text_width = 4 has no effect: it is for imported models: no task trains it"});
+  expect_without_effect(encoder, [](auto& c) { c.text_activation = Activation::tanh; },
+                        {"text_activation = \"tanh\" has no effect: it is for a text_width above 0"});
+  expect_without_effect(encoder, [](auto& c) { c.text_bias = Bias::none; }, {"text_bias = false has no effect"});
+  expect_without_effect(lm, [](auto& c) { c.text_pooling = Pooling::last; },
+                        {"text_pooling = \"last\" has no effect: it is for architecture \"encoder\""});
+  expect_without_effect(lm, [](auto& c) { c.text_normalized = Normalized::yes; }, {"text_normalized = true"});
   expect_without_effect(encoder,
                         [](auto& c) {
                           c.head = Head::number, c.labels = {"a", "b"};

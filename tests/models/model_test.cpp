@@ -128,7 +128,27 @@ std::vector<NamedConfig> variants() {
   llama3.rotary_slow_turns = 0.5;
   llama3.rotary_fast_turns = 1.5;
   llama3.rotary_magnitude = 1.2;
-  return {{"CausalLMLlama3Scaling", llama3},
+  ModelConfig albert = bert, electra = bert,
+              mpnet = with_positions(Architecture::encoder, Positions::learned_relative_bias);
+  albert.positions = Positions::learned;
+  albert.shared_layers = SharedLayers::yes;
+  albert.embedding_width = 6;
+  albert.head_layer = Activation::gelu_tanh;
+  albert.head_layer_norm = HeadLayerNorm::present;
+  albert.tying = Tying::output;
+  electra.embedding_width = 10;
+  electra.head_layer = Activation::tanh;
+  mpnet.head_layer = Activation::silu;
+  mpnet.head_layer_norm = HeadLayerNorm::present;
+  mpnet.position_offset = 2;
+  ModelConfig shared = small_config(Architecture::seq2seq);
+  shared.shared_layers = SharedLayers::yes;
+  shared.recompute = Recompute::layers;
+  return {{"EncoderOnlySharedLayersOfNarrowEmbeddings", albert},
+          {"EncoderOnlyNarrowEmbeddings", electra},
+          {"EncoderOnlyLearnedPositionsAndRelativeBias", mpnet},
+          {"Seq2SeqSharedLayersRecomputed", shared},
+          {"CausalLMLlama3Scaling", llama3},
           {"Seq2SeqInclusiveHalvesAndScaledOutput", marian},
           {"Seq2SeqScaledScoresAndOutputAndGainsAboveOne", t5},
           {"CausalLMScaledScoresAndGainsAboveOne", gemma3},

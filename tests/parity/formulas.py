@@ -18,9 +18,10 @@ DEFAULTS = {
     "qk_norm": "none", "epsilon": 1e-5, "bias": True, "attention_bias": "default", "feed_forward_bias": "default",
     "norm_bias": "default", "output_bias": True, "logit_cap": 0.0, "attention_cap": 0.0, "token_types": 0,
     "head": "tokens", "pooling": "first", "labels": [], "sinusoid": "interleaved", "position_offset": 0,
+    "head_layer": "none", "head_layer_norm": False, "embedding_width": 0, "shared_layers": False,
     "attention_scale": 0.0, "output_scale": 1.0, "norm_gain": "plain",
 }
-ACTIVATIONS = {"relu": functional.relu, "gelu": functional.gelu, "silu": functional.silu,
+ACTIVATIONS = {"linear": lambda x: x, "tanh": torch.tanh, "relu": functional.relu, "gelu": functional.gelu, "silu": functional.silu,
                "gelu-tanh": lambda x: functional.gelu(x, approximate="tanh")}
 
 
@@ -30,6 +31,7 @@ def complete(config):
     c.setdefault("head_width", c["model"] // c["heads"])
     c.setdefault("value_width", c["head_width"])
     c.setdefault("key_value_heads", c["heads"])
+    c["embedding_width"] = c["embedding_width"] or c["model"]
     return c
 
 
@@ -222,14 +224,16 @@ class Stack(nn.Module):
         super().__init__()
         self.c, self.both_ways, self.name = c, name == "encoder", name
         patterns, count = c["attention"], c[name + "_layers"]
-        self.layers = nn.ModuleList(
-            Layer(oracles.of_layer(c, i), patterns[i % len(patterns)], self.both_ways, reads_memory) for i in range(count))
+        own = 1 if c["shared_layers"] else count
+        self.layers, self.times = nn.ModuleList(
+            Layer(oracles.of_layer(c, i), patterns[i % len(patterns)], self.both_ways, reads_memory)
+            for i in range(own)), count // own
         self.norm = make_norm(c, c["model"]) if c["final_norm"] else None
         for i, layer in enumerate(self.layers):
             layer.add_to(oracle, f"{name}.layers.{i}")
         if self.norm:
             oracle.add_norm(name + ".norm", self.norm)
-        if c["positions"] == "relative-bias":
+        if c["positions"].endswith("relative-bias"):
             self.relative_bias = nn.Embedding(c["relative_buckets"], c["heads"])
             oracle.add(name + ".relative_bias", self.relative_bias.weight)
 
@@ -238,7 +242,7 @@ class Stack(nn.Module):
         c = self.c
         if c["positions"] == "alibi":
             return oracles.alibi(c["heads"], width)
-        if c["positions"] != "relative-bias":
+        if not c["positions"].endswith("relative-bias"):
             return 0.0
         buckets = oracles.t5_bucket(distances(width), self.both_ways, c["relative_buckets"], c["relative_max_distance"])
         return self.relative_bias(buckets).permute(2, 0, 1)
@@ -246,7 +250,7 @@ class Stack(nn.Module):
     def forward(self, x, rectangle, memory=None, memory_rectangle=None):
         sees_memory = memory_rectangle and memory_rectangle.real()[:, None, None, :]
         bias = self.bias(rectangle.width)
-        for layer in self.layers:
+        for layer in list(self.layers) * self.times:
             sees = visible(rectangle, layer.attention.pattern, self.c["heads"], self.both_ways)
             x = layer(x, sees, bias, memory, sees_memory)
         return self.norm(x) if self.norm else x
@@ -270,33 +274,56 @@ class Model(Oracle):
         else:
             self.embedding = self.make_table("embedding", vocabulary)
             self.stack = Stack(c, self, "encoder" if c["architecture"] == "encoder" else "decoder")
+        if c["head_layer"] != "none":
+            self.make_head_layer()
         if c["head"] == "tokens":
             self.make_output(vocabulary, self.embedding)
         else:
             self.output = nn.Linear(c["model"], len(c["labels"]) or 1, bias=c["output_bias"])
             self.add_linear("head", self.output)
 
+    def make_head_layer(self):
+        c = self.config
+        width = c["embedding_width"] if c["head"] == "tokens" else c["model"]
+        name = "output.layer" if c["head"] == "tokens" else "head.layer"
+        self.head_layer = nn.Linear(c["model"], width, bias=c["bias"])
+        self.add_linear(name, self.head_layer)
+        if c["head_layer_norm"]:
+            self.head_norm = make_norm(c, width)
+            self.add_norm(name + ".norm", self.head_norm)
+
+    def head_layer_of(self, x):
+        if self.config["head_layer"] == "none":
+            return x
+        x = ACTIVATIONS[self.config["head_layer"]](self.head_layer(x))
+        return self.head_norm(x) if self.config["head_layer_norm"] else x
+
     def make_table(self, name, vocabulary):
         """Of tokens, with what is added to them."""
         c = self.config
-        embedding = nn.Embedding(vocabulary, c["model"])
+        width = c["embedding_width"]
+        embedding = nn.Embedding(vocabulary, width)
         self.add(name + ".tokens", embedding.weight)
-        if c["positions"] == "learned":
-            embedding.positions = nn.Parameter(torch.empty(c["max_length"] + c["position_offset"], c["model"]))
+        if c["positions"].startswith("learned"):
+            embedding.positions = nn.Parameter(torch.empty(c["max_length"] + c["position_offset"], width))
             self.add(name + ".positions", embedding.positions)
         if c["token_types"]:
-            embedding.types = nn.Embedding(c["token_types"], c["model"])
+            embedding.types = nn.Embedding(c["token_types"], width)
             self.add(name + ".types", embedding.types.weight)
         if c["embedding_norm"]:
-            embedding.norm = make_norm(c, c["model"])
+            embedding.norm = make_norm(c, width)
             self.add_norm(name + ".norm", embedding.norm)
+        if width != c["model"]:
+            embedding.projection = nn.Linear(width, c["model"])
+            self.add_linear(name + ".projection", embedding.projection)
         return embedding
 
     def embedded(self, embedding, rectangle):
         x = self.embed_plainly(embedding, rectangle.tokens)
         if self.config["token_types"]:
             x = x + embedding.types(rectangle.types)
-        return embedding.norm(x) if self.config["embedding_norm"] else x
+        x = embedding.norm(x) if self.config["embedding_norm"] else x
+        return embedding.projection(x) if hasattr(embedding, "projection") else x
 
     def forward(self, batch):
         c, x = self.config, self.embedded(self.embedding, batch.target)
@@ -307,4 +334,4 @@ class Model(Oracle):
             x = self.stack(x, batch.target)
         if c["head"] not in ("tokens", "token-labels"):
             x = pooled(x, batch.target.real(), c["pooling"])[:, None]
-        return soft_capped(self.output(c["output_scale"] * x), c["logit_cap"])
+        return soft_capped(self.output(c["output_scale"] * self.head_layer_of(x)), c["logit_cap"])

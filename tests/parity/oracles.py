@@ -151,8 +151,8 @@ class Oracle(nn.Module):
         x = embedding(tokens) * (math.sqrt(c["model"]) if c["embedding_scale"] == "sqrt-model" else 1.0)
         first = c.get("position_offset", 0)
         if c["positions"] == "sinusoidal":
-            return x + sinusoidal(tokens.shape[1], c["model"], c.get("sinusoid", "interleaved"), first)
-        return x + embedding.positions[first:first + tokens.shape[1]] if c["positions"] == "learned" else x
+            return x + sinusoidal(tokens.shape[1], x.shape[2], c.get("sinusoid", "interleaved"), first)
+        return x + embedding.positions[first:first + tokens.shape[1]] if c["positions"].startswith("learned") else x
 
     def make_relative_bias(self, name, config):
         if config["positions"] == "relative-bias":
@@ -171,7 +171,8 @@ class Oracle(nn.Module):
 
     def make_output(self, vocabulary, embedding):
         c = self.config
-        self.output = nn.Linear(c["model"], vocabulary, bias=c["output_bias"])
+        width = c["embedding_width"] if c.get("head_layer", "none") != "none" else c["model"]
+        self.output = nn.Linear(width, vocabulary, bias=c["output_bias"])
         if c["tie"] != "none":
             self.output.weight = embedding.weight
         else:
@@ -234,9 +235,13 @@ class Seq2Seq(Oracle):
 
 
 def pooled(x, real, kind):
-    """Each text's row: its first, or the mean or the maximum of its real ones."""
+    """Each text's row: its first or its last, or the mean, the maximum or the sum by sqrt(n) of its real ones."""
     if kind == "first":
         return x[:, 0]
+    if kind == "last":
+        return x[torch.arange(len(x)), real.sum(dim=1) - 1]
+    if kind == "mean-sqrt-length":
+        return (x * real[:, :, None]).sum(dim=1) / real.sum(dim=1)[:, None].sqrt()
     if kind == "max":
         return x.masked_fill(~real[:, :, None], -math.inf).amax(dim=1)
     return (x * real[:, :, None]).sum(dim=1) / real.sum(dim=1)[:, None]
@@ -272,7 +277,7 @@ class Encoder(Oracle):
 def sees_back(pattern, back, both_ways=False):
     """Which keys `back` tokens before a query it sees; those after it in an encoder alone."""
     kind, _, size = pattern.partition(":")
-    sees = (back >= 0) | both_ways
+    sees = torch.ones_like(back, dtype=torch.bool) if both_ways else back >= 0
     if kind == "local":
         sees = sees & (back.abs() < int(size))
     if kind == "strided":

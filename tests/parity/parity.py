@@ -5,6 +5,7 @@ A test makes an oracle (oracles.py), batches, and asks `run_heed` and `run_torch
 PyTorch works in float64 on the padded batch; only real tokens are compared.
 """
 
+import contextlib
 import json
 import os
 import subprocess
@@ -159,14 +160,23 @@ def real_rows(batch, padded):
     return padded[batch.rows]
 
 
-def differentiate(oracle, batch, smoothing):
+def exactly(forward):
+    return contextlib.nullcontext()
+
+
+def differentiate(oracle, batch, smoothing, rounding=exactly):
+    """`rounding` makes the contexts in which the model runs forward and backward (rounding.py); the loss comes in between."""
     oracle.zero_grad()
-    logits = real_rows(batch, oracle(batch))
+    with rounding(forward=True):
+        outputs = oracle(batch)
+    logits = real_rows(batch, outputs)
     expected = real_rows(batch, batch.expected)
     if batch.values is None:
-        functional.cross_entropy(logits, expected, ignore_index=IGNORED, label_smoothing=smoothing).backward()
+        loss = functional.cross_entropy(logits, expected, ignore_index=IGNORED, label_smoothing=smoothing)
     else:
-        value_losses(logits, batch.values, oracle.config["head"]).mean().backward()
+        loss = value_losses(logits, batch.values, oracle.config["head"]).mean()
+    with rounding(forward=False):
+        loss.backward()
     return logits.detach(), expected
 
 
@@ -214,8 +224,8 @@ def take_steps(oracle, batches, smoothing, steps):
     return results
 
 
-def run_torch(oracle, batches, smoothing=SMOOTHING, steps=None):
-    logits, expected = differentiate(oracle, batches[0], smoothing)
+def run_torch(oracle, batches, smoothing=SMOOTHING, steps=None, rounding=exactly):
+    logits, expected = differentiate(oracle, batches[0], smoothing, rounding)
     values = batches[0].values
     losses = (losses_of(logits, expected, smoothing) if values is None else
               losses_of_values(logits, values, oracle.config["head"]))
@@ -265,16 +275,19 @@ class Comparison:
         self.note(group, f"{name}{list(map(int, at))}", float(error[at]), 1.0,
                   f"expected {expected[at]:.9g}, found {found[at]:.9g}, bound {bounds[at]:.3g}")
 
-    def norm(self, group, name, expected, found, relative):
-        """|found - expected| <= relative * |expected|, as norms of whole tensors."""
+    def norm(self, group, name, expected, found, bound):
+        """|found - expected| <= bound, as norms of whole tensors. The error is in units of the bound."""
         difference = numpy.linalg.norm((found.reshape(expected.shape) - expected).ravel())
         size = numpy.linalg.norm(expected.ravel())
-        error = float(difference / size) if numpy.isfinite(difference) else numpy.inf
-        self.note(group, name, error, relative, f"expected norm {size:.6g}, found {numpy.linalg.norm(found):.6g}")
+        error = float(difference / max(bound, 1e-300)) if numpy.isfinite(difference) else numpy.inf
+        self.note(group, name, error, 1.0,
+                  f"expected norm {size:.6g}, found {numpy.linalg.norm(found):.6g}, difference {difference:.3g}")
+        return error
 
     def same(self, group, name, expected, found):
         """The same bits."""
-        different = numpy.asarray(expected).reshape(-1).view("u8") != numpy.asarray(found).reshape(-1).view("u8")
+        expected, found = numpy.asarray(expected, dtype=float), numpy.asarray(found, dtype=float)
+        different = expected.reshape(-1).view("u8") != found.reshape(-1).view("u8")
         at = int(different.argmax())
         self.note(group, f"{name}[{at}]", float(different.sum()), 0.0,
                   f"{int(different.sum())} elements differ, first: expected {expected.flat[at]!r}, "
@@ -321,13 +334,15 @@ def require_names(comparison, expected, found):
                                    f"found {sorted(gradients_in(found))}")
 
 
-def compare_norms(comparison, expected, found, logits, losses, gradients):
-    """Each tensor by its norm: what a lower precision allows."""
-    comparison.norm("logits", "logits", expected["logits"], found["logits"], logits)
-    comparison.norm("losses", "losses", expected["losses"], found["losses"], losses)
+def compare_norms(comparison, expected, found, bounds, together):
+    """Each tensor by its norm, within a bound of its own, and all by the root mean square of errors over bounds."""
     require_names(comparison, expected, found)
-    for name, value in gradients_in(expected).items():
-        comparison.norm("gradients", name, value, found[name], gradients)
+    errors = []
+    for name in ("logits", "losses", *gradients_in(expected)):
+        group = "gradients" if name.startswith("gradient:") else name
+        errors.append(comparison.norm(group, name, expected[name], found[name], bounds[name]))
+    root_mean_square = float(numpy.sqrt(numpy.square(errors).mean()))
+    comparison.note("together", "all", root_mean_square, together, "root mean square of errors over bounds")
 
 
 def finish(comparisons):

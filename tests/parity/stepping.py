@@ -11,7 +11,8 @@ gradient is zero, and Adam makes whole steps of what rounding leaves of it.
 
 import cases
 from adam_error import AdamError
-from parity import Comparison, real_rows, run_heed, run_torch
+from parity import Comparison, exactly, real_rows, run_heed, run_torch
+from rounding import bounds_of
 
 import numpy
 import torch
@@ -77,19 +78,21 @@ def stepped(weights, results, steps):
     return numpy.array(norms), parameters, errors
 
 
-def logits_by_element(comparison, expected, found):
-    floor = 0.1 * float(numpy.sqrt((expected ** 2).mean()))
-    comparison.elements("logits after", "logits after", expected, found, 1e-4, floor)
+def compare_logits(comparison, oracle, batch, found, precision):
+    """Within the bound of what rounding to the precision may change."""
+    def logits(rounding):
+        with rounding(forward=True):
+            outputs = oracle(batch)
+        return {"logits after": real_rows(batch, outputs).detach().numpy()}
+
+    exact = logits(exactly)
+    bounds = bounds_of(exact, logits, precision)
+    comparison.norm("logits after", "logits after", exact["logits after"], found, bounds["logits after"])
 
 
-def logits_by_norm(tolerances):
-    return lambda comparison, expected, found: comparison.norm(
-        "logits after", "logits after", expected, found, tolerances["logits"])
-
-
-def own_gradients_agree(title, config, precision, steps, compare_logits, oracle_steps=None):
-    """Each weight within the bound of its error; then the model with the new weights, whose logits
-    `compare_logits(comparison, expected, found)` compares."""
+def own_gradients_agree(title, config, precision, steps, oracle_steps=None):
+    """Each weight within the bound of its error; then the logits of the model with the new weights, which heed's matrices
+    hold in the precision."""
     oracle = cases.oracle_of(config).begin(seed=1, precision=precision)
     batches = [cases.batch_of(config, seed) for seed in (3, 4, 5)]
     weights = oracle.heed_weights()
@@ -103,7 +106,8 @@ def own_gradients_agree(title, config, precision, steps, compare_logits, oracle_
         after[name] = torch.tensor(found["after:" + name]).reshape(parameter.shape)
         comparison.within("parameters after", "after:" + name, parameter.detach().numpy(), after[name].numpy(),
                           errors[name].weight)
+    if precision == "bf16":
+        after.update({name: value.bfloat16().double() for name, value in after.items() if value.dim() > 1})
     oracle.load(after)
-    expected_logits = real_rows(batches[0], oracle(batches[0])).detach().numpy()
-    compare_logits(comparison, expected_logits, found["logits after"])
+    compare_logits(comparison, oracle, batches[0], found["logits after"], precision)
     return comparison

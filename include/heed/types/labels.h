@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,11 +11,15 @@
 
 namespace heed {
 
-// How a text's tokens become one row: the first one's, or, column by column, their mean or maximum.
-enum class Pooling : uint8_t { first, mean, max };
+// How a text's n tokens become one row: the first one's or the last one's, or, column by column, their mean, their
+// maximum, or their sum divided by sqrt(n).
+enum class Pooling : uint8_t { first, mean, max, last, mean_sqrt_length };
 
-inline constexpr std::array<NamedValue<Pooling>, 3> kPoolingNames{
-    {{"first", Pooling::first}, {"mean", Pooling::mean}, {"max", Pooling::max}}};
+inline constexpr std::array<NamedValue<Pooling>, 5> kPoolingNames{{{"first", Pooling::first},
+                                                                   {"mean", Pooling::mean},
+                                                                   {"max", Pooling::max},
+                                                                   {"last", Pooling::last},
+                                                                   {"mean-sqrt-length", Pooling::mean_sqrt_length}}};
 
 // A text, or a pair of texts that are read together.
 struct TextPair {
@@ -23,9 +28,10 @@ struct TextPair {
 
 enum class Normalized : uint8_t { no, yes };
 
+// None: as the model has it, which is the mean, not normalized, unless it was imported with something else.
 struct TextEmbeddingOptions {
-  Pooling pooling = Pooling::mean;
-  Normalized normalized = Normalized::no;  // yes: to length 1
+  std::optional<Pooling> pooling;
+  std::optional<Normalized> normalized;  // yes: to length 1
 };
 
 struct LabelScore {

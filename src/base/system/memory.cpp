@@ -1,5 +1,6 @@
 #include "base/system/memory.h"
 
+#include <malloc.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -28,6 +29,12 @@ int64_t resident_bytes(const void* address, int64_t bytes) {
   }
   const auto resident = std::ranges::count_if(pages, [](unsigned char flags) { return (flags & 1U) != 0; });
   return std::min(bytes, static_cast<int64_t>(page) * resident);
+}
+
+void return_freed_memory() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
 }
 
 int64_t usable_memory() {

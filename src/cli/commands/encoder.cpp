@@ -345,8 +345,10 @@ Command embed_command() {
                   input_option(options->encoder, "texts, a line each"),
                   {pairs_option(options->encoder),
                    option("--pooling NAME", options->choice.pooling, kPoolingNames,
-                          "how a text's tokens become one embedding: first, mean or max"),
-                   flag("--normalize", options->choice.normalized, Normalized::yes, "scale each embedding to length 1"),
+                          "how a text's tokens become one embedding: first, mean, max, last or mean-sqrt-length; by "
+                          "default as the model has it: mean, unless it was imported with another"),
+                   flag("--normalize", options->choice.normalized, std::optional(Normalized::yes),
+                        "scale each embedding to length 1"),
                    option("--npy FILE", options->npy,
                           "write a NumPy file instead of a JSON array per line; -: to the standard output"),
                    option("--similarity FILE", options->similarity,

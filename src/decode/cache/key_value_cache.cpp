@@ -9,24 +9,23 @@ namespace heed {
 namespace {
 
 constexpr int64_t kPage = KeyValueCache::kPageTokens;
-constexpr int64_t kFirstPages = 64, kFirstStates = 4;
+constexpr int64_t kFirstStates = 4;
 constexpr int64_t kAllAtOnce = int64_t{1} << 40;
 
 int64_t pages_for(int64_t tokens) { return ceil_div(tokens, kPage); }
 
 }  // namespace
 
-KeyValueCache::KeyValueCache(Backend& backend, DType storage, const CacheShape& shape)
+KeyValueCache::KeyValueCache(Backend& backend, PagePool& pool, const CacheShape& shape)
     : backend_(backend),
-      storage_(storage),
+      pool_(pool),
       shape_(shape),
-      blocks_(2 * shape.layers),
-      state_size_(LinearStates::size(shape.heads, shape.width / shape.heads,
-                                     (shape.value_width > 0 ? shape.value_width : shape.width) / shape.heads)) {}
+      state_size_(LinearStates::size(shape.heads, shape.width / shape.heads, shape.width_of_values() / shape.heads)) {}
 
-int64_t KeyValueCache::page_bytes(DType storage, const CacheShape& shape) {
-  const int64_t scales = storage == DType::i8 ? shape.heads * size_of(DType::f32) : 0;
-  return 2 * shape.layers * kPage * (std::max(shape.width, shape.value_width) * size_of(storage) + scales);
+KeyValueCache::~KeyValueCache() {
+  for (const auto& [id, slot] : live_) {
+    free_pages(slots_[slot], static_cast<int64_t>(slots_[slot].pages.size()));
+  }
 }
 
 SequenceId KeyValueCache::add() { return SequenceId(open().id); }
@@ -38,7 +37,7 @@ SequenceId KeyValueCache::fork(SequenceId sequence) {
   child.first_page = slots_[parent].first_page;
   child.pages = slots_[parent].pages;
   for (auto page = child.pages.begin() + child.first_page; page != child.pages.end(); ++page) {
-    ++readers_[static_cast<size_t>(*page)];
+    pool_.share(*page);
   }
   child.state = slots_[parent].state;
   child.summed = slots_[parent].summed;
@@ -107,9 +106,7 @@ const std::vector<KeyValueView>& KeyValueCache::view(std::span<const SequenceId>
 }
 
 const std::vector<KeyValueView>& KeyValueCache::list_views(int64_t withheld) {
-  if (rows_.empty()) {
-    grow();  // sequences without tokens have views, too
-  }
+  pool_.make_some();  // sequences without tokens have views, too
   lengths_.clear();
   size_t max_pages = 1;
   for (const Sequence* sequence : listed_) {
@@ -121,7 +118,7 @@ const std::vector<KeyValueView>& KeyValueCache::list_views(int64_t withheld) {
   for (size_t s = 0; s < listed_.size(); ++s) {
     // In blocks: the views of a layer begin at its blocks in page 0.
     std::ranges::transform(listed_[s]->pages, table_.begin() + static_cast<int64_t>(s * max_pages),
-                           [this](int32_t page) { return page * static_cast<int32_t>(blocks_); });
+                           [this](int32_t page) { return page * static_cast<int32_t>(pool_.blocks()); });
   }
   const auto rows = static_cast<int64_t>(listed_.size()), columns = static_cast<int64_t>(max_pages);
   state_rows_.clear();
@@ -133,12 +130,12 @@ const std::vector<KeyValueView>& KeyValueCache::list_views(int64_t withheld) {
   const PageTable table{ConstView(table_.data(), DType::i32, rows, columns, columns), kPage};
   views_.clear();
   for (int64_t layer = 0; layer < shape_.layers; ++layer) {
-    views_.push_back({.keys = blocks_from(rows_, 2 * layer).column_range(0, shape_.width_of(layer)),
-                      .values = blocks_from(rows_, 2 * layer + 1).column_range(0, shape_.value_width_of(layer)),
+    views_.push_back({.keys = pool_.keys(layer, shape_.width_of(layer)),
+                      .values = pool_.values(layer, shape_.value_width_of(layer)),
                       .segments = &segments_,
                       .table = table,
                       .states = states_of(layer),
-                      .scales = scales_of(layer)});
+                      .scales = pool_.has_scales() ? pool_.scales(layer, shape_.heads_of(layer)) : KeyValueScales{}});
   }
   return views_;
 }
@@ -155,28 +152,6 @@ LinearStates KeyValueCache::states_of(int64_t layer) const {
   };
   return {states_.view().column_range((found - shape_.linear_layers.begin()) * state_size_, size), indices(state_rows_),
           indices(summed_)};
-}
-
-KeyValueScales KeyValueCache::scales_of(int64_t layer) const {
-  if (scales_.empty()) {
-    return {};
-  }
-  const int64_t heads = shape_.heads_of(layer);
-  return {blocks_from(scales_, 2 * layer).column_range(0, heads),
-          blocks_from(scales_, 2 * layer + 1).column_range(0, heads)};
-}
-
-// The rows from a block on, to the end.
-View KeyValueCache::blocks_from(const Tensor& rows, int64_t block) const {
-  const View all = rows.view();
-  return all.row_range(block * kPage, all.rows() - block * kPage);
-}
-
-// The first rows of each block of a page, which are one row here.
-View KeyValueCache::first_rows_of_blocks(const Tensor& rows, int32_t page, int64_t count) const {
-  const View blocks = blocks_from(rows, page * blocks_);
-  const int64_t width = blocks.columns();
-  return {host_address(blocks), blocks.type(), blocks_, count * width, kPage * width, blocks.device()};
 }
 
 size_t KeyValueCache::slot_of(SequenceId sequence) const {
@@ -232,7 +207,7 @@ int64_t KeyValueCache::copies_of_shared_pages(std::span<const Extension> extensi
   shared_.clear();
   for (const auto& [id, tokens] : extensions) {
     const Sequence& sequence = find(id);
-    if (tokens > 0 && sequence.length % kPage != 0 && readers_[static_cast<size_t>(sequence.pages.back())] > 1) {
+    if (tokens > 0 && sequence.length % kPage != 0 && pool_.readers(sequence.pages.back()) > 1) {
       shared_.push_back(sequence.pages.back());
     }
   }
@@ -240,7 +215,7 @@ int64_t KeyValueCache::copies_of_shared_pages(std::span<const Extension> extensi
   int64_t copies = 0;
   for (auto first = shared_.begin(); first != shared_.end();) {
     const auto last = std::find_if(first, shared_.end(), [page = *first](int32_t other) { return other != page; });
-    copies += std::min<int64_t>(last - first, readers_[static_cast<size_t>(*first)] - 1);
+    copies += std::min<int64_t>(last - first, pool_.readers(*first) - 1);
     first = last;
   }
   return copies;
@@ -254,16 +229,11 @@ void KeyValueCache::free_pages(Sequence& sequence, int64_t first_page) {
 
 void KeyValueCache::own_last_page(Sequence& sequence) {
   const int32_t shared = sequence.pages.back();
-  if (readers_[static_cast<size_t>(shared)] == 1) {
+  if (pool_.readers(shared) == 1) {
     return;
   }
   const int32_t own = take_page();
-  const int64_t rows = sequence.length % kPage;
-  for (const Tensor* part : {&rows_, &scales_}) {
-    if (!part->empty()) {
-      backend_.copy(first_rows_of_blocks(*part, shared, rows), first_rows_of_blocks(*part, own, rows));
-    }
-  }
+  pool_.copy_rows(shared, own, sequence.length % kPage);
   release(shared);
   sequence.pages.back() = own;
 }
@@ -327,44 +297,10 @@ void KeyValueCache::release_state(Sequence& sequence) {
 }
 
 int32_t KeyValueCache::take_page() {
-  if (free_.empty()) {
-    grow();
-  }
-  const int32_t page = free_.back();
-  free_.pop_back();
-  readers_[static_cast<size_t>(page)] = 1;
-  return page;
+  ++pages_;
+  return pool_.take();
 }
 
-void KeyValueCache::release(int32_t page) {
-  if (--readers_[static_cast<size_t>(page)] == 0) {
-    free_.push_back(page);
-  }
-}
-
-void KeyValueCache::grow() {
-  const auto old_pages = static_cast<int64_t>(readers_.size());
-  // Large steps: a page that was never written takes no memory yet, and copying after each small step would cost more.
-  int64_t pages = std::max({kFirstPages, pages_for(shape_.begin_with), 4 * old_pages});
-  if (shape_.max_tokens > 0) {
-    pages = std::min(pages, pages_for(shape_.max_tokens));
-  }
-  const auto enlarge = [&](Tensor& rows, int64_t columns, DType type) {
-    // From the arena, whose memory is reused by the next cache.
-    Tensor larger({pages * blocks_ * kPage, columns}, type, backend_.arena());
-    if (old_pages > 0) {
-      backend_.copy(rows.view(), larger.view().row_range(0, old_pages * blocks_ * kPage));
-    }
-    rows = std::move(larger);
-  };
-  enlarge(rows_, std::max(shape_.width, shape_.value_width), storage_);
-  if (storage_ == DType::i8) {
-    enlarge(scales_, shape_.heads, DType::f32);
-  }
-  readers_.resize(static_cast<size_t>(pages), 0);
-  for (int64_t page = pages - 1; page >= old_pages; --page) {
-    free_.push_back(static_cast<int32_t>(page));
-  }
-}
+void KeyValueCache::release(int32_t page) { pages_ -= pool_.release(page) ? 1 : 0; }
 
 }  // namespace heed

@@ -7,38 +7,12 @@
 
 #include "base/errors.h"
 #include "base/strong.h"
-#include "kernels/calls/linear_attention.h"
-#include "kernels/kernels.h"
+#include "decode/cache/page_pool.h"
 
 namespace heed {
 
 // Identifies a sequence while it exists; one cache or stepper never uses an id twice.
 using SequenceId = Strong<struct SequenceIdTag, int64_t>;
-
-struct CacheShape {
-  int64_t layers, width;    // of keys
-  int64_t value_width = 0;  // of values; 0: as keys
-  int64_t window = 0;       // the latest tokens that any layer needs; 0: all tokens are cached
-  int64_t max_tokens = 0;   // the budget: of all sequences together, in whole pages; 0: as many as memory holds
-  int64_t begin_with = 0;   // tokens that there is room for at first; 0: some
-  int64_t roll_back = 0;    // tokens that roll_back() can always drop, also where pages are freed
-  // The layers of linear attention, which keep sums (see LinearStates). The budget does not count these: their size
-  // does not depend on a sequence's length.
-  std::vector<int64_t> linear_layers = {};
-  int64_t heads = 1;  // of keys: each has sums of its own, and in int8 scales of its own
-  LinearFeature linear_feature = LinearFeature::elu;
-  // Heads of keys of each layer where layers differ: `width`, `value_width` and `heads` are then those of the widest,
-  // and other layers use the first columns of as much room.
-  std::vector<int64_t> heads_of_layers = {};
-
-  int64_t heads_of(int64_t layer) const {
-    return heads_of_layers.empty() ? heads : heads_of_layers[static_cast<size_t>(layer)];
-  }
-  int64_t width_of(int64_t layer) const { return width / heads * heads_of(layer); }
-  int64_t value_width_of(int64_t layer) const {
-    return (value_width > 0 ? value_width : width) / heads * heads_of(layer);
-  }
-};
 
 // How a sequence grows.
 struct Extension {
@@ -51,15 +25,13 @@ struct Extension {
 // of sight, with linear attention those whose tokens are in the sums. Sums are shared and copied like pages.
 class KeyValueCache {
  public:
-  static constexpr int64_t kPageTokens = 16;
+  static constexpr int64_t kPageTokens = PagePool::kPageTokens;
 
-  // `storage` of keys and values: the pass's own; bf16 where that is f32; or int8, without linear layers.
-  KeyValueCache(Backend& backend, DType storage, const CacheShape& shape);
+  // The pool, of pages of this shape, must outlive it; in int8 there are no linear layers.
+  KeyValueCache(Backend& backend, PagePool& pool, const CacheShape& shape);
+  ~KeyValueCache();
   KeyValueCache(const KeyValueCache&) = delete;
   KeyValueCache& operator=(const KeyValueCache&) = delete;
-
-  // Bytes of kPageTokens tokens, without sums of linear attention.
-  static int64_t page_bytes(DType storage, const CacheShape& shape);
 
   SequenceId add();  // an empty one
   SequenceId fork(SequenceId sequence);
@@ -81,7 +53,7 @@ class KeyValueCache {
   const std::vector<KeyValueView>& view(std::span<const SequenceId> sequences);
 
   int64_t states_in_use() const { return static_cast<int64_t>(state_readers_.size() - free_states_.size()); }
-  int64_t pages_in_use() const { return static_cast<int64_t>(readers_.size() - free_.size()); }
+  int64_t pages_in_use() const { return pages_; }
 
  private:
   struct Sequence {
@@ -109,24 +81,14 @@ class KeyValueCache {
   void release_state(Sequence& sequence);
   int32_t take_page();
   void release(int32_t page);
-  void grow();
   // The rows of the listed sequences, without the last `withheld` tokens of each.
   const std::vector<KeyValueView>& list_views(int64_t withheld = 0);
-  View blocks_from(const Tensor& rows, int64_t block) const;
-  View first_rows_of_blocks(const Tensor& rows, int32_t page, int64_t count) const;
-  KeyValueScales scales_of(int64_t layer) const;
   LinearStates states_of(int64_t layer) const;
 
   Backend& backend_;
-  DType storage_;
+  PagePool& pool_;
   CacheShape shape_;
-  // [pages * blocks * kPageTokens, the wider of keys and values]: a page holds, for each layer, a block of rows of keys
-  // and one of values, end to end, so that only the memory of its tokens is touched.
-  Tensor rows_;
-  Tensor scales_;  // in int8: f32 [its rows, heads]
-  int64_t blocks_;
-  std::vector<int32_t> readers_;  // of each page
-  std::vector<int32_t> free_;
+  int64_t pages_ = 0;  // of the pool's that sequences read
   // For linear attention: a row for each state, in which the sums of all linear layers follow each other.
   Tensor states_;
   int64_t state_size_;  // of the widest layer

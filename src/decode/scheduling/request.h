@@ -32,9 +32,10 @@ class Request {
   virtual std::span<const int32_t> source() const = 0;
   // The only tokens that it may write, as in Candidates; none: it may write all.
   virtual std::span<const int32_t> candidates() const { return {}; }
-  // How many tokens each of its sequences will probably have in the end, what it continues included. 0: it cannot know,
-  // and takes part whatever memory it takes.
-  virtual int64_t expected_tokens() const { return 0; }
+  // How many tokens its sequences will probably have in the end, what they continue included, where at most the latest
+  // `cached` of each are kept; tokens that several share count once. 0: it cannot know, and takes part whatever memory
+  // it takes.
+  virtual int64_t expected_tokens(int64_t /*cached*/) const { return 0; }
   virtual int64_t max_sequences() const = 0;                     // at once
   virtual int64_t sequences() const { return max_sequences(); }  // that it has, or will have when it has begun
 

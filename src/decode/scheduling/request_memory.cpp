@@ -8,14 +8,18 @@
 namespace heed {
 namespace {
 
-constexpr int64_t kTokensOfPage = KeyValueCache::kPageTokens;
-constexpr int64_t kFixedBytes = 36 << 20;       // of all lanes together, beside the share of the weights
-constexpr int64_t kWeightsOverShare = 3;        // a third of the weights' bytes is added
+// docs/decoding.md promises 1.15 times the weights and 60 MB. The program, its libraries and the tokenizers take about
+// 20 MB; each lane loses some 3 MB to pages of the system that it fills in part.
+constexpr int64_t kFixedBytes = 34'000'000;  // of all lanes together
+constexpr double kShareOfWeights = 0.15;
 constexpr int64_t kLeastBytesOfLane = 8 << 20;  // however many lanes there are
-constexpr int64_t kEncodersShare = 4;           // a quarter is for the encoder's activations
-constexpr int64_t kMinSourceTokens = 256;       // fewer would make products slow
-constexpr int64_t kMaxSourceTokens = 2048;      // more would not make them faster
-constexpr int64_t kWidthsOfToken = 8;           // of activations in the encoder, beside the inner layer
+
+constexpr int64_t kTokensOfPage = PagePool::kPageTokens;
+constexpr int64_t kShareOfPasses = 4;       // a quarter
+constexpr int64_t kMinSourceTokens = 256;   // fewer would make products slow
+constexpr int64_t kMaxSourceTokens = 2048;  // more would not make them faster
+constexpr int64_t kWidthsOfToken = 8;       // of activations in the encoder, beside the inner layer
+constexpr int64_t kBudgetsAtFirst = 2;      // requests turn out longer than foreseen
 
 int64_t encoder_bytes_of_token(const Inference& member) {
   const ModelConfig& config = member.model.config();
@@ -26,33 +30,39 @@ int64_t encoder_bytes_of_token(const Inference& member) {
 
 RequestMemory::RequestMemory(const Inference& inference, int64_t step_bytes)
     : vocabulary_(inference.model.config().target_vocabulary), max_cached_tokens_(inference.max_length()) {
-  const int64_t lanes = inference.backend.threads();
-  const int64_t bytes = std::max(kLeastBytesOfLane, (kFixedBytes + step_bytes / kWeightsOverShare) / lanes);
-  budget_ = bytes - bytes / kEncodersShare;
+  const int64_t of_weights = static_cast<int64_t>(kShareOfWeights * static_cast<double>(step_bytes));
+  const int64_t bytes = std::max(kLeastBytesOfLane, (kFixedBytes + of_weights) / inference.backend.threads());
+  pass_bytes_ = bytes / kShareOfPasses;
+  cache_bytes_ = bytes - pass_bytes_;
   int64_t encoder_bytes = 0;
   for (const Inference& member : inference.members()) {
     const ModelConfig& config = member.model.config();
-    page_bytes_ += KeyValueCache::page_bytes(member.cache_type(), cache_shape(config, {}));
+    page_bytes_ += PagePool::page_bytes(member.cache_type(), cache_shape(config, {}));
     bytes_of_column_ += size_of(member.storage) + size_of(DType::f32);
     encoder_bytes = std::max(encoder_bytes, encoder_bytes_of_token(member));
     if (const int64_t window = config.cached_window(); window > 0) {
       max_cached_tokens_ = std::min(max_cached_tokens_, window + kTokensOfPage);
     }
   }
-  max_source_tokens_ = std::clamp(bytes / kEncodersShare / encoder_bytes, kMinSourceTokens, kMaxSourceTokens);
+  max_source_tokens_ = std::clamp(pass_bytes_ / encoder_bytes, kMinSourceTokens, kMaxSourceTokens);
 }
 
-int64_t RequestMemory::bytes_of(const Request& request) const {
-  const int64_t tokens = std::min(request.expected_tokens(), max_cached_tokens_);
+RequestMemory::Need RequestMemory::need_of(const Request& request) const {
+  const int64_t tokens = request.expected_tokens(max_cached_tokens_);
   if (tokens == 0) {
-    return 0;
+    return {};
   }
   const auto candidates = std::ssize(request.candidates());
-  const int64_t of_sequence =
-      ceil_div(tokens, kTokensOfPage) * page_bytes_ + (candidates > 0 ? candidates : vocabulary_) * bytes_of_column_;
-  return ceil_div(std::ssize(request.source()), kTokensOfPage) * page_bytes_ + request.sequences() * of_sequence;
+  const int64_t pages = ceil_div(std::ssize(request.source()), kTokensOfPage) + ceil_div(tokens, kTokensOfPage);
+  return {.cached = pages * page_bytes_,
+          .scores = request.sequences() * (candidates > 0 ? candidates : vocabulary_) * bytes_of_column_};
 }
 
-int64_t RequestMemory::tokens_in_budget() const { return budget_ / page_bytes_ * kTokensOfPage; }
+bool RequestMemory::fits(const Need& of_all, Share share) const {
+  const int64_t bytes = of_all.cached + std::max<int64_t>(0, of_all.scores - pass_bytes_);
+  return (share == Share::half ? 2 : 1) * bytes <= cache_bytes_;
+}
+
+int64_t RequestMemory::tokens_at_first() const { return kBudgetsAtFirst * cache_bytes_ / page_bytes_ * kTokensOfPage; }
 
 }  // namespace heed

@@ -7,22 +7,41 @@ namespace heed {
 
 // Requests that know their length are admitted by it, so that the memory of a run does not grow with its number of
 // lines. What is foreseen for a request grows when it turns out longer; none has to stop.
+//
+// A lane has pages of keys and values, and beside them the memory of the pass that runs: of the encoder, or of a step's
+// scores. One pass follows the other in the same memory, so the larger counts.
 class RequestMemory {
  public:
   // `step_bytes`: of the weights that a step reads. With these, more may be taken: a step of a few requests reads as
   // many weights as one of many.
   RequestMemory(const Inference& inference, int64_t step_bytes);
 
-  int64_t budget() const { return budget_; }  // of all requests of a lane; one alone may take more
-  // The keys and values that the request will have cached, and its rows of logits. 0: it does not know its length.
-  int64_t bytes_of(const Request& request) const;
+  // The most that requests will take.
+  struct Need {
+    int64_t cached = 0;  // bytes of keys and values
+    int64_t scores = 0;  // bytes of the rows of a step: logits and log-probabilities
+
+    Need& operator+=(const Need& other) {
+      cached += other.cached;
+      scores += other.scores;
+      return *this;
+    }
+  };
+  Need need_of(const Request& request) const;  // nothing: it does not know its length
+
+  enum class Share : uint8_t { whole, half };
+  // Whether requests of a lane keep to this share of the budget together. One alone may take more.
+  bool fits(const Need& of_all, Share share = Share::whole) const;
   // The tokens of sources that are read together, so that the encoder's activations keep to the budget too.
   int64_t max_source_tokens() const { return max_source_tokens_; }
-  // Tokens that fit the budget: caches that begin with as many need not grow, for which they would be copied.
-  int64_t tokens_in_budget() const;
+  // Tokens that caches have room for at first, so that they need not grow, for which they would be copied. What is never
+  // written takes no memory.
+  int64_t tokens_at_first() const;
 
  private:
-  int64_t budget_, max_source_tokens_;
+  int64_t pass_bytes_;   // for what is computed
+  int64_t cache_bytes_;  // for pages
+  int64_t max_source_tokens_;
   int64_t page_bytes_ = 0;       // of keys and values, in all models
   int64_t bytes_of_column_ = 0;  // of a row of logits and of log-probabilities
   int64_t vocabulary_;

@@ -46,7 +46,7 @@ class Scheduler::Worker {
   // with many sources.
   bool takes_more() {
     is_full_ = is_full_ && (2 * requests() > kMaxRequests || 2 * sequences() > kMaxSequences ||
-                            2 * bytes() > scheduler_.memory_.budget());
+                            !scheduler_.memory_.fits(need(), RequestMemory::Share::half));
     return !is_full_;
   }
   // `share` is what each worker has if all sequences are divided evenly. The last request may exceed it and the limit
@@ -54,8 +54,10 @@ class Scheduler::Worker {
   bool has_room(const Request& request, int64_t share) {
     const RequestMemory& memory = scheduler_.memory_;
     const auto more = std::ssize(request.source());
-    is_full_ = is_full_ || requests() >= kMaxRequests || sequences() >= kMaxSequences ||
-               (!idle() && bytes() + memory.bytes_of(request) > memory.budget());
+    RequestMemory::Need with_it = need();
+    with_it += memory.need_of(request);
+    is_full_ =
+        is_full_ || requests() >= kMaxRequests || sequences() >= kMaxSequences || (!idle() && !memory.fits(with_it));
     return !is_full_ && sequences() < share &&
            (joining_tokens_ == 0 || joining_tokens_ + more <= memory.max_source_tokens());
   }
@@ -111,10 +113,10 @@ class Scheduler::Worker {
     return sum;
   }
 
-  int64_t bytes() const {
-    int64_t sum = 0;
+  RequestMemory::Need need() const {
+    RequestMemory::Need sum;
     for (const Member& member : members_) {
-      sum += scheduler_.memory_.bytes_of(*member.request);
+      sum += scheduler_.memory_.need_of(*member.request);
     }
     return sum;
   }
@@ -173,7 +175,7 @@ class Scheduler::Worker {
     }
     const Inference inference = scheduler_.inference_.on(backend_);
     StepperOptions options = stepper_options(scheduler_.drafting_);
-    options.begin_with = scheduler_.memory_.tokens_in_budget();
+    options.begin_with = scheduler_.memory_.tokens_at_first();
     stepper_ = make_stepper(inference, options);
     speculation_ = make_speculation(scheduler_.drafting_, inference, scheduler_.source_);
     batch_ = std::make_unique<RequestBatch>(*stepper_, speculation_.get());

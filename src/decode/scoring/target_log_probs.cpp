@@ -75,7 +75,8 @@ std::vector<double> through_cache(const Inference& inference, std::span<const st
       const int64_t end = std::min(segments.end(s), step_end);
       if (row < end) {
         new_tokens.push_back({sequences[static_cast<size_t>(s)],
-                              ids.subspan(static_cast<size_t>(row), static_cast<size_t>(end - row)), RowsWanted::all});
+                              ids.subspan(static_cast<size_t>(row), static_cast<size_t>(end - row)), RowsWanted::all,
+                              ScoresWanted::log_probs});
       }
       row = end;
     }

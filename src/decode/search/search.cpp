@@ -9,6 +9,18 @@ namespace {
 
 constexpr double kMaxPenalty = 1000.0;
 
+// Hypotheses of one beam mostly continue one text, and differ in the latest tokens alone: on Multi30k each beyond the
+// first has 5 to 7 tokens of its own, with beams of 4 and 8 and whatever the length, and this includes a partly empty
+// page.
+constexpr int64_t kOwnTokens = 7;
+
+// How many of a search's hypotheses continue different texts: one of each group, of each alternative, and of those with
+// a number of forced tokens.
+int64_t texts_apart(const TranslationOptions& options, const SearchRules& rules) {
+  return std::min(GroupSearch::width(options),
+                  std::max({options.groups, options.alternatives, rules.forced.tokens() + 1}));
+}
+
 }  // namespace
 
 SearchRequest::SearchRequest(const SearchTask& task, const TranslationOptions& options, const SearchRules& rules,
@@ -16,16 +28,18 @@ SearchRequest::SearchRequest(const SearchTask& task, const TranslationOptions& o
     : task_(task),
       options_(options),
       width_(GroupSearch::width(options)),
+      apart_(texts_apart(options, rules)),
       end_(rules.tokens.eos),
       greedy_(greedy),
       search_(options, rules, task),
       length_(std::ssize(task.tokens)) {}
 
 // Translations are mostly about as long as their source.
-int64_t SearchRequest::expected_tokens() const {
+int64_t SearchRequest::expected_tokens(int64_t cached) const {
   const auto source = std::ssize(task_.source), given = std::ssize(task_.tokens);
   const int64_t most = given - task_.prefix + task_.max_length;
-  return source == 0 ? most : std::min(most, std::max(given + source + source / 4, length_ + 1));
+  const int64_t text = source == 0 ? most : std::min(most, std::max(given + source + source / 4, length_ + 1));
+  return apart_ * std::min(text, cached) + (width_ - apart_) * std::min({kOwnTokens, text, cached});
 }
 
 void SearchRequest::begin(const StepContext& context, SequenceId sequence) {
@@ -56,11 +70,12 @@ void SearchRequest::add_drafts(std::vector<DraftTask>& tasks) {
 void SearchRequest::add_new_tokens(std::vector<NewTokens>& new_tokens) {
   if (single_) {
     new_tokens.push_back(single_->new_tokens(search_.wanted()));
+    new_tokens.back().scores = ScoresWanted::log_probs;
     return;
   }
   for (size_t h = 0; h < sequences_.size(); ++h) {
-    new_tokens.push_back(
-        {sequences_[h], has_read_ ? search_.last_token(static_cast<int64_t>(h)) : task_.tokens, search_.wanted()});
+    new_tokens.push_back({sequences_[h], has_read_ ? search_.last_token(static_cast<int64_t>(h)) : task_.tokens,
+                          search_.wanted(), ScoresWanted::log_probs});
   }
 }
 

@@ -26,7 +26,7 @@ class SearchRequest final : public Request {
 
   std::span<const int32_t> source() const override { return task_.source; }
   std::span<const int32_t> candidates() const override { return task_.candidates; }
-  int64_t expected_tokens() const override;
+  int64_t expected_tokens(int64_t cached) const override;
   int64_t max_sequences() const override { return width_; }
   void begin(const StepContext& context, SequenceId sequence) override;
   void add_drafts(std::vector<DraftTask>& tasks) override;
@@ -51,7 +51,7 @@ class SearchRequest final : public Request {
 
   SearchTask task_;
   const TranslationOptions& options_;
-  int64_t width_;
+  int64_t width_, apart_;  // hypotheses at once, and how many of them have hardly any token in common
   int32_t end_;
   const Sampler& greedy_;
   GroupSearch search_;

@@ -18,12 +18,13 @@ constexpr size_t kGroupSources = 64;
 EncoderDecoderStepper::EncoderDecoderStepper(const Inference& inference, const StepperOptions& options)
     : PagedStepper(inference, options),
       model_(inference.model.seq2seq()),
-      memory_(inference.backend, inference.cache_type(), cache_shape(config_, options)) {}
+      memory_(inference.backend, pool_, cache_shape(config_, options)) {}
 
 std::vector<SequenceId> EncoderDecoderStepper::begin(std::span<const std::vector<int32_t>> sources) {
   if (sources.empty()) {
     return {};
   }
+  drop_results();
   std::vector<Continuation> tokens;
   std::vector<Extension> extensions;
   for (const std::vector<int32_t>& source : sources) {

@@ -66,7 +66,8 @@ int64_t layers_that_run(const ModelConfig& config, const StepperOptions& options
 PagedStepper::PagedStepper(const Inference& inference, const StepperOptions& options)
     : config_(inference.model.config()),
       pass_(Pass::infer(inference.backend, inference.storage)),
-      cache_(inference.backend, inference.cache_type(), target_cache_shape(config_, options)) {
+      pool_(inference.backend, inference.cache_type(), cache_shape(config_, options)),
+      cache_(inference.backend, pool_, target_cache_shape(config_, options)) {
   require_cache_type(inference);
 }
 
@@ -75,9 +76,22 @@ void PagedStepper::write_log_probs(const Hidden& /*hidden*/, std::span<const Seq
   fail<InternalError>("stepper", "this model's sequences have no candidates");
 }
 
+void PagedStepper::drop_results() {
+  hidden_ = {};
+  logits_ = {};
+  log_probs_ = {};
+  candidate_log_probs_ = {};
+  all_logits_ = {};
+  all_log_probs_ = {};
+}
+
 NextTokens PagedStepper::next(std::span<const NewTokens> new_tokens) {
   const int64_t tokens = check(new_tokens);
+  drop_results();
   candidate_columns_ = columns_of_candidates(new_tokens);
+  wants_logits_ = candidate_columns_ == 0 && std::ranges::any_of(new_tokens, [](const NewTokens& f) {
+                    return f.wanted != RowsWanted::none && f.scores == ScoresWanted::logits_too;
+                  });
   if (tokens > kPassRows) {
     return next_in_passes(new_tokens);
   }
@@ -96,7 +110,7 @@ NextTokens PagedStepper::next(std::span<const NewTokens> new_tokens) {
   }
   logits_ = logits(hidden_);
   log_probs_ = log_softmax(pass_, logits_);
-  return {on_host(backend(), logits_.var().value(), all_logits_),
+  return {wants_logits_ ? on_host(backend(), logits_.var().value(), all_logits_) : HostView<float>{},
           on_host(backend(), log_probs_.var().value(), all_log_probs_)};
 }
 
@@ -152,7 +166,7 @@ NextTokens PagedStepper::next_in_passes(std::span<const NewTokens> new_tokens) {
   }
   cache_.require_room(extensions_, kPassRows);
   const bool has_candidates = candidate_columns_ > 0;
-  all_logits_ = has_candidates ? Tensor() : Tensor({wanted, vocabulary()}, DType::f32);
+  all_logits_ = wants_logits_ ? Tensor({wanted, vocabulary()}, DType::f32) : Tensor();
   all_log_probs_ = Tensor({wanted, has_candidates ? candidate_columns_ : vocabulary()}, DType::f32);
   int64_t done = 0, room = kPassRows;
   parts_.clear();
@@ -176,7 +190,7 @@ NextTokens PagedStepper::next_in_passes(std::span<const NewTokens> new_tokens) {
   if (!parts_.empty()) {
     run_and_keep(parts_, done);
   }
-  return {has_candidates ? HostView<float>{} : host<float>(all_logits_.view()), host<float>(all_log_probs_.view())};
+  return {wants_logits_ ? host<float>(all_logits_.view()) : HostView<float>{}, host<float>(all_log_probs_.view())};
 }
 
 int64_t PagedStepper::run_and_keep(std::span<const Part> parts, int64_t first_row) {
@@ -188,7 +202,9 @@ int64_t PagedStepper::run_and_keep(std::span<const Part> parts, int64_t first_ro
   } else if (rows > 0) {
     logits_ = logits(hidden_);
     log_probs_ = log_softmax(pass_, logits_);
-    backend().copy(logits_.var().value(), all_logits_.view().row_range(first_row, rows));
+    if (wants_logits_) {
+      backend().copy(logits_.var().value(), all_logits_.view().row_range(first_row, rows));
+    }
     backend().copy(log_probs_.var().value(), all_log_probs_.view().row_range(first_row, rows));
   }
   return rows;

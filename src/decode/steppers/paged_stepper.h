@@ -33,9 +33,12 @@ class PagedStepper : public Stepper {
   // Replaces logits() if one has: a row for each row of `hidden`, which belongs to the sequence of the same index.
   virtual void write_log_probs(const Hidden& hidden, std::span<const SequenceId> sequences, View log_probs);
 
+  // Frees the results of the last call, so that a pass can use their memory.
+  void drop_results();
   Backend& backend() { return pass_.backend(); }
   const ModelConfig& config_;
   Pass pass_;
+  PagePool pool_;  // of all caches
   KeyValueCache cache_;
 
  private:
@@ -55,6 +58,7 @@ class PagedStepper : public Stepper {
   Hidden hidden_;
   std::vector<SequenceId> wanted_sequences_;
   int64_t candidate_columns_ = 0;  // of this call; 0: no sequence has candidates
+  bool wants_logits_ = false;      // in this call
   Tensor candidate_log_probs_;
 
   // The results of the last call, and vectors that reuse their memory.

@@ -14,17 +14,21 @@ namespace heed {
 // vocabulary.
 enum class RowsWanted : uint8_t { none, last, all };
 
+// What is needed of these distributions. Where nobody needs logits they are not kept, nor converted.
+enum class ScoresWanted : uint8_t { log_probs, logits_too };
+
 // A sequence's new tokens.
 struct NewTokens {
   SequenceId sequence;
   std::span<const int32_t> tokens;  // at least one
   RowsWanted wanted = RowsWanted::last;
+  ScoresWanted scores = ScoresWanted::logits_too;
 };
 
 // Next-token distributions: a row over the vocabulary for each wanted token, in order.
 //   log_probs = logits - log(sum of e^logits)
 // The row of a sequence with candidates is over these, in their order; columns after them mean nothing. Where one of
-// the sequences has candidates, there are no logits.
+// the sequences has candidates, or where nobody wants logits, there are none.
 struct NextTokens {
   HostView<float> logits, log_probs;
 };
@@ -69,7 +73,7 @@ class Stepper {
 
   // Adds tokens to sequences, each named once. Sequences of one source should be neighbours, which is fastest. However
   // many tokens there are, they go through the model in passes of bounded size. BudgetError when there is no room for
-  // them; then no sequence has changed. The result is valid until the next call.
+  // them; then no sequence has changed. The result is valid until the next call of this or begin().
   virtual NextTokens next(std::span<const NewTokens> new_tokens) = 0;
 };
 

@@ -1,10 +1,8 @@
 #include "interchange/archive/safetensors_archive.h"
 
-#include <set>
-#include <utility>
+#include <memory>
 
 #include "base/errors.h"
-#include "base/text/excerpt.h"
 #include "interchange/archive/shard_index.h"
 #include "tensor_files/safetensors.h"
 
@@ -22,25 +20,6 @@ void add_safetensors(const std::filesystem::path& path, TensorArchive& to) {
   }
 }
 
-TensorArchive open_shards(const std::filesystem::path& index_path) {
-  const ShardIndex index = read_shard_index(index_path);
-  const std::filesystem::path folder = index_path.parent_path();
-  TensorArchive archive(index_path.string());
-  std::set<std::string> files;
-  for (const auto& [tensor, file] : index.file_of) {
-    files.insert(file);
-  }
-  for (const std::string& file : files) {
-    add_safetensors(folder / file, archive);
-  }
-  for (const auto& [name, file] : index.file_of) {
-    const ArchiveTensor* const tensor = archive.find(name);
-    require<FormatError>(tensor != nullptr && archive.where(*tensor) == (folder / file).string(), index_path.string(),
-                         "weight_map: there is no tensor '{}' in {}", shown(name), file);
-  }
-  return archive;
-}
-
 }  // namespace
 
 bool has_safetensors(const std::filesystem::path& folder) {
@@ -52,7 +31,7 @@ TensorArchive open_safetensors_archive(const std::filesystem::path& path) {
   require<FormatError>(!is_folder || has_safetensors(path), path.string(), "there is neither {} nor {}", kSingleFile,
                        kSafetensorsIndex);
   if (is_folder && !std::filesystem::exists(path / kSingleFile)) {
-    return open_shards(path / kSafetensorsIndex);
+    return open_shards(path / kSafetensorsIndex, add_safetensors);
   }
   const std::filesystem::path file = is_folder ? path / kSingleFile : path;
   TensorArchive archive(file.string());

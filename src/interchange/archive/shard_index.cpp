@@ -43,7 +43,7 @@ IndexJson parse_index(const std::string& text, const std::string& where) {
 
 }  // namespace
 
-ShardIndex read_shard_index(const std::filesystem::path& path) {
+std::map<std::string, std::string, std::less<>> read_shard_index(const std::filesystem::path& path) {
   const std::string where = path.string();
   std::error_code none;
   const uintmax_t size = std::filesystem::file_size(path, none);
@@ -52,7 +52,7 @@ ShardIndex read_shard_index(const std::filesystem::path& path) {
   require<FormatError>(root.is_object(), where, "is not a JSON object");
   const auto map = root.find("weight_map");
   require<FormatError>(map != root.end() && map->is_object(), where, "there is no object 'weight_map'");
-  ShardIndex index;
+  std::map<std::string, std::string, std::less<>> index;
   std::set<std::string> files;
   for (const auto& [tensor, file] : map->items()) {
     require<FormatError>(file.is_string(), where, "weight_map: '{}' is not a text", shown(tensor));
@@ -65,10 +65,30 @@ ShardIndex read_shard_index(const std::filesystem::path& path) {
       require<FormatError>(std::filesystem::is_regular_file(path.parent_path() / name, none), where,
                            "weight_map: the shard {} is not in the folder", shown(name));
     }
-    index.file_of.emplace(tensor, name);
+    index.emplace(tensor, name);
   }
-  require<FormatError>(!index.file_of.empty(), where, "weight_map names no tensor");
+  require<FormatError>(!index.empty(), where, "weight_map names no tensor");
   return index;
+}
+
+TensorArchive open_shards(const std::filesystem::path& index,
+                          const std::function<void(const std::filesystem::path&, TensorArchive&)>& add_file) {
+  const auto file_of = read_shard_index(index);
+  const std::filesystem::path folder = index.parent_path();
+  std::set<std::string> files;
+  for (const auto& [tensor, file] : file_of) {
+    files.insert(file);
+  }
+  TensorArchive archive(index.string());
+  for (const std::string& file : files) {
+    add_file(folder / file, archive);
+  }
+  for (const auto& [name, file] : file_of) {
+    const ArchiveTensor* const tensor = archive.find(name);
+    require<FormatError>(tensor != nullptr && archive.where(*tensor) == (folder / file).string(), index.string(),
+                         "weight_map: there is no tensor '{}' in {}", shown(name), file);
+  }
+  return archive;
 }
 
 }  // namespace heed

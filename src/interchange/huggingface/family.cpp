@@ -29,6 +29,13 @@ constexpr std::array kFamilies{
     Family{"marian", "Marian", read_bart},
     Family{"m2m_100", "M2M-100", read_bart},
     Family{"pegasus", "Pegasus", read_bart},
+    Family{"bert", "BERT", read_bert},
+    Family{"roberta", "RoBERTa", read_roberta},
+    Family{"xlm-roberta", "XLM-RoBERTa", read_roberta},
+    Family{"distilbert", "DistilBERT", read_distilbert},
+    Family{"electra", "ELECTRA", read_electra},
+    Family{"mpnet", "MPNet", read_mpnet},
+    Family{"albert", "ALBERT", read_albert},
     Family{"t5", "T5", read_t5},
     Family{"mt5", "mT5", read_t5},
 };

@@ -53,6 +53,13 @@ FamilyModel read_opt(FamilySource& source);
 FamilyModel read_stablelm(FamilySource& source);
 
 FamilyModel read_bart(FamilySource& source);  // and its kin: Marian, mBART, M2M-100 and NLLB, Pegasus
-FamilyModel read_t5(FamilySource& source);    // and mT5; an encoder-decoder, or an encoder alone
+FamilyModel read_bert(FamilySource& source);
+FamilyModel read_roberta(FamilySource& source);  // and XLM-RoBERTa
+FamilyModel read_distilbert(FamilySource& source);
+FamilyModel read_electra(FamilySource& source);
+FamilyModel read_mpnet(FamilySource& source);
+FamilyModel read_albert(FamilySource& source);
+
+FamilyModel read_t5(FamilySource& source);  // and mT5; an encoder-decoder, or an encoder alone
 
 }  // namespace heed

@@ -3,6 +3,7 @@
 #include "base/errors.h"
 #include "interchange/archive/safetensors_archive.h"
 #include "interchange/huggingface/family.h"
+#include "interchange/pickle/pickle_archive.h"
 
 namespace heed {
 namespace {
@@ -10,8 +11,12 @@ namespace {
 constexpr const char* kConfigFile = "config.json";
 
 TensorArchive open_archive(const std::filesystem::path& folder) {
-  require<FormatError>(has_safetensors(folder), folder.string(), "has no model.safetensors, with or without an index");
-  return open_safetensors_archive(folder);
+  if (has_safetensors(folder)) {
+    return open_safetensors_archive(folder);
+  }
+  require<FormatError>(has_pickle(folder), folder.string(),
+                       "has neither model.safetensors nor pytorch_model.bin, with or without an index");
+  return open_pickle_archive(folder);
 }
 
 // What says nothing about the numbers that the model computes.

@@ -48,8 +48,9 @@ struct SelectRowsBackward {
   Write write = Write::overwrite;
 };
 
-// y[s] = the mean or, column by column, the maximum of rows [begin(s), end(s)) of x; zeros where there are none.
-// `chosen` holds the row of each maximum, the first in a tie. (Pooling::first is a selection of rows.)
+// y[s] = the mean or, column by column, the maximum of the n rows [begin(s), end(s)) of x, or their sum divided by
+// sqrt(n); zeros where there are none. `chosen` holds the row of each maximum, the first in a tie. (Pooling::first and
+// last are selections of rows.)
 struct PoolForward {
   const Segments* segments = nullptr;
   Pooling kind = Pooling::mean;
@@ -60,6 +61,7 @@ struct PoolForward {
 
 // For each row r of sequence s:
 //   mean: d_x[r] (+)= d_y[s] / length(s)      max: d_x[r, c] (+)= d_y[s, c] if chosen[s, c] = r, else 0
+//   mean_sqrt_length: d_x[r] (+)= d_y[s] / sqrt(length(s))
 struct PoolBackward {
   const Segments* segments = nullptr;
   Pooling kind = Pooling::mean;

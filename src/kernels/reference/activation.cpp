@@ -32,6 +32,8 @@ double activate(Activation activation, double x) {
       return 0.5 * x * (1.0 + std::tanh(inner(x)));
     case Activation::silu:
       return x * sigmoid(x);
+    case Activation::tanh:
+      return std::tanh(x);
   }
   return x;
 }
@@ -51,6 +53,10 @@ double slope(Activation activation, double x) {
     case Activation::silu: {
       const double s = sigmoid(x);
       return s + x * s * (1.0 - s);
+    }
+    case Activation::tanh: {
+      const double t = std::tanh(x);
+      return 1.0 - t * t;
     }
   }
   return 1.0;

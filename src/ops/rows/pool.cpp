@@ -1,5 +1,6 @@
 // With the rows r of sequence s, n of them:
 //   mean: y[s] = sum of x[r] / n             d_x[r] = d_y[s] / n
+//   mean_sqrt_length: the same with sqrt(n) for n
 //   max:  y[s, c] = x[m, c], the maximum        d_x[m, c] = d_y[s, c], zero in other rows
 // Saves the row m of each column.
 #include "ops/rows/pool.h"
@@ -13,13 +14,13 @@ namespace heed {
 
 Var pool(Pass& pass, const Var& x, const Segments& segments, Pooling kind) {
   require(x.rows() == segments.rows(), "pool", "{} in sequences of {} rows", x.value(), segments.rows());
-  std::vector<int32_t> first;
+  std::vector<int32_t> chosen;
   for (int64_t s = 0; s < segments.count(); ++s) {
     require(segments.length(s) > 0, "pool", "sequence {} has no row", s);
-    first.push_back(static_cast<int32_t>(segments.begin(s)));
+    chosen.push_back(static_cast<int32_t>(kind == Pooling::last ? segments.end(s) - 1 : segments.begin(s)));
   }
-  if (kind == Pooling::first) {
-    return select_rows(pass, x, first);
+  if (kind == Pooling::first || kind == Pooling::last) {
+    return select_rows(pass, x, chosen);
   }
   Var y(pass.allocate({segments.count(), x.columns()}, x.type()), x.first_row());
   PoolOp op{x, y, &segments, kind, {}};

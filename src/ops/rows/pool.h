@@ -8,7 +8,7 @@
 
 namespace heed {
 
-// y[s] = the first row of sequence s, or the mean or the maximum of its rows, column by column. Each sequence has at
+// y[s] = the first or the last row of sequence s, or what Pooling says of its rows, column by column. Each sequence has at
 // least one row. The tape refers to the segments, which must outlive it.
 Var pool(Pass& pass, const Var& x, const Segments& segments, Pooling kind);
 

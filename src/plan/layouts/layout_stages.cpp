@@ -67,11 +67,12 @@ std::vector<std::string> obstacles(const Layout& layout, const ModelConfig& conf
   if (layout.pipeline > layers) {
     found.push_back(fmt::format("pipeline {} is more than the model's {} layer{}", layout.pipeline, layers,
                                 layers == 1 ? "" : "s"));
-  } else if (layout.pipeline > 1 && config.positions == Positions::relative_bias) {
+  } else if (layout.pipeline > 1 && (config.has_relative_bias() || config.shared_layers == SharedLayers::yes)) {
     try {
       (void)StagePlan(config, layout.pipeline);
     } catch (const ConfigError&) {
-      found.push_back(fmt::format("pipeline {} divides layers that share relative biases", layout.pipeline));
+      found.push_back(fmt::format("pipeline {} divides layers that {}", layout.pipeline,
+                                  config.has_relative_bias() ? "share relative biases" : "are the same"));
     }
   }
   for (std::string& obstacle : obstacles_to_parts(config, layout.tensor)) {

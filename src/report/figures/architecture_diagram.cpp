@@ -39,6 +39,11 @@ class ParameterCounts {
     return sum(
         [&](const WeightIdentity& weight) { return weight.is_of(stack) && !weight.place.layer && weight.has(role); });
   }
+  int64_t of_head_layer() const {
+    return sum([](const WeightIdentity& weight) {
+      return weight.has(WeightRole::head_layer) || weight.has(WeightRole::head_norm);
+    });
+  }
   int64_t of_output() const {
     return sum(
         [](const WeightIdentity& weight) { return weight.has(WeightRole::logits) || weight.has(WeightRole::labels); });
@@ -250,8 +255,14 @@ class Diagram {
            (config_.norm_gain == NormGain::plus_one ? ", 1 + gain" : "");
   }
 
+  // That have weights of their own.
+  int64_t own_layers(Stack stack) const {
+    const int64_t layers = config_.layers_of(stack);
+    return config_.shared_layers == SharedLayers::yes ? std::min<int64_t>(1, layers) : layers;
+  }
+
   void norm(DiagramColumn& column, Stack stack, Sublayer part, WeightRole role) {
-    column.line({norm_name(), {}, counts_.of_norms(stack, part, role), config_.layers_of(stack)}, "norm");
+    column.line({norm_name(), {}, counts_.of_norms(stack, part, role), own_layers(stack)}, "norm");
   }
 
   DiagramBox box_of(Stack stack, Sublayer part) const {
@@ -264,7 +275,7 @@ class Diagram {
                      : crosses     ? cross_attention_facts(config_)
                                    : self_attention_facts(config_, stack),
             .parameters = counts_.of_sublayer(stack, part),
-            .layers = config_.layers_of(stack),
+            .layers = own_layers(stack),
             .widths = (feeds_forward ? config_.inner.is_uniform() : config_.key_value_heads.is_uniform())
                           ? DiagramBox::Layers::alike
                           : DiagramBox::Layers::different};
@@ -294,7 +305,7 @@ class Diagram {
       const auto norm_of = [&](Sublayer part) {
         return DiagramBox{.title = norm_name(),
                           .parameters = counts_.of_norms(stack, part, WeightRole::sublayer_norm),
-                          .layers = config_.layers_of(stack)};
+                          .layers = own_layers(stack)};
       };
       column.norms_side_by_side(norm_of(Sublayer::self_attention), norm_of(Sublayer::feed_forward));
     } else {
@@ -339,6 +350,11 @@ class Diagram {
     const bool of_tokens = !encodes || config_.head == Head::tokens;
     if (encodes && !of_tokens && config_.head != Head::token_labels) {
       column.line({fmt::format("Pooling: {}", describe_setting(config_, "pooling")), {}, 0, 1}, "norm");
+    }
+    if (config_.head_layer) {
+      column.box({.title = fmt::format("Head layer, {} &#8594; {}", config_.model, config_.width_of_head_layer()),
+                  .facts = head_layer_facts(config_),
+                  .parameters = counts_.of_head_layer()});
     }
     const bool tied = of_tokens && config_.tying != Tying::none;
     const int64_t outputs = encodes ? config_.encoder_outputs() : config_.target_vocabulary;

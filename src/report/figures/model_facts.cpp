@@ -60,6 +60,7 @@ Facts position_facts(const ModelConfig& config) {
     case Positions::alibi:
       return {"ALiBi"};
     case Positions::relative_bias:
+    case Positions::learned_relative_bias:
       return {fmt::format("relative bias of {} buckets", config.relative_buckets)};
     case Positions::relative_keys:
       return {fmt::format("relative keys up to distance {}", config.relative_clip)};
@@ -129,8 +130,8 @@ Facts embedding_facts(const ModelConfig& config) {
   if (config.embedding_scale == EmbeddingScale::sqrt_model) {
     facts.push_back(fmt::format("times &#8730;{}", config.model));
   }
-  if (config.positions == Positions::sinusoidal || config.positions == Positions::learned) {
-    facts.push_back(fmt::format("{} positions", describe_setting(config, "positions")));
+  if (config.positions == Positions::sinusoidal || are_learned(config.positions)) {
+    facts.push_back(fmt::format("{} positions", are_learned(config.positions) ? "learned" : "sinusoidal"));
     if (config.positions == Positions::sinusoidal && config.sinusoid != SinusoidLayout::interleaved) {
       facts.back() += fmt::format(" in {}", describe_setting(config, "sinusoid"));
     }
@@ -144,6 +145,17 @@ Facts embedding_facts(const ModelConfig& config) {
     facts.push_back(counted(config.token_types, "token type"));
   }
   if (config.embedding_norm == EmbeddingNorm::present) {
+    facts.emplace_back("normed");
+  }
+  if (config.embedding_width > 0) {
+    facts.push_back(fmt::format("from {} to {}", config.embedding_width, config.model));
+  }
+  return facts;
+}
+
+Facts head_layer_facts(const ModelConfig& config) {
+  Facts facts{describe_setting(config, "head_layer")};
+  if (config.head_layer_norm == HeadLayerNorm::present) {
     facts.emplace_back("normed");
   }
   return facts;

@@ -17,6 +17,7 @@ Facts embedding_facts(const ModelConfig& config);
 Facts self_attention_facts(const ModelConfig& config, Stack stack);
 Facts cross_attention_facts(const ModelConfig& config);
 Facts feed_forward_facts(const ModelConfig& config);
+Facts head_layer_facts(const ModelConfig& config);
 // What is made of the last layer's output: scores of tokens, labels or a number.
 Facts output_facts(const ModelConfig& config);
 // "the next token", "one label of a text".

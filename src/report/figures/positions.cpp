@@ -110,6 +110,7 @@ std::optional<PositionMap> position_map(const ModelConfig& config, const std::fi
     case Positions::sinusoidal:
       return sinusoidal(config);
     case Positions::learned:
+    case Positions::learned_relative_bias:
       return learned(config, weights);
     case Positions::rotary:
       return rotary(config);

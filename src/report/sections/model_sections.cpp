@@ -32,10 +32,12 @@ void write_positions(Html& page, const ReportContent& content) {
   const PositionMap& table = *content.positions;
   std::string about = "Learned with the model";
   if (table.kind == "sinusoidal") {
-    about = fmt::format(
-        "sin(p / 10000<sup>c / {0}</sup>) in each even column c, the cosine of the same angle in the "
-        "next",
-        content.model.model);
+    about = content.model.sinusoid == SinusoidLayout::interleaved
+                ? fmt::format(
+                      "sin(p / 10000<sup>c / {0}</sup>) in each even column c, the cosine of the same angle in "
+                      "the next",
+                      content.model.model)
+                : "The sines of all frequencies, then their cosines";
   } else if (table.kind == "rotary") {
     const int64_t layer = first_rotary_layer(content.model);
     const Rotary shown = content.model.rotary(layer);

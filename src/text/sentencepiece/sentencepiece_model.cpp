@@ -74,7 +74,8 @@ void read_normalizer(ProtobufReader reader, SentencePieceModel& model, std::stri
         break;
       case 2:
         check_character_map(field->as_bytes(where), where);
-        model.maps_characters = !field->as_bytes(where).empty();
+        model.character_map = field->as_bytes(where);
+        model.maps_characters = !model.character_map.empty();
         break;
       case 3:
         model.spaces.prefixed = field->as_number(where) != 0;

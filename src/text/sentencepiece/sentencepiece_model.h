@@ -22,8 +22,9 @@ struct SentencePieceModel {
 
   Type type = Type::unigram;
   std::vector<Piece> pieces;
-  std::string normalizer = {};   // the name of its normalization rule
-  bool maps_characters = false;  // by that rule
+  std::string normalizer = {};     // the name of its normalization rule
+  bool maps_characters = false;    // by that rule
+  std::string character_map = {};  // that it is written in, checked
   // What becomes of spaces: one is put before the text, several become one, and they are written as U+2581, which
   // begins a word or (as_suffix) ends it.
   struct Spaces {

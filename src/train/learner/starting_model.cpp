@@ -65,7 +65,8 @@ bool has_setting(Architecture architecture, std::string_view name) {
   if (name == "decoder_layers") {
     return architecture != Architecture::encoder;
   }
-  const bool of_encoder = name == "head" || name == "labels" || name == "pooling" || name == "token_types";
+  const bool of_encoder = name == "head" || name == "labels" || name == "pooling" || name == "token_types" ||
+                          name.starts_with("head_layer") || name.starts_with("text_") || name == "embedding_width";
   return architecture == Architecture::encoder || !of_encoder;
 }
 

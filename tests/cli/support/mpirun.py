@@ -48,6 +48,12 @@ def rank_processes(job):
     return found
 
 
+def require_actions():
+    """Ranks of a program that is missing would be waited for until time is over."""
+    if not os.access(ACTIONS, os.X_OK):
+        sys.exit(f"HEED_RANK_ACTIONS is \"{ACTIONS}\", which is not a program: build heed_rank_actions")
+
+
 def skip_without_mpi():
     if shutil.which("mpirun") is None or not PLUGIN.exists():
         print("skipped: mpirun or heed's MPI part is missing")

@@ -10,7 +10,7 @@ import time
 import unittest
 
 from heed_cli import BINARY, CliTest
-from mpirun import ACTIONS, PLUGIN, ended, lines_of_heed, rank_processes, skip_without_mpi, start
+from mpirun import ACTIONS, PLUGIN, ended, lines_of_heed, rank_processes, require_actions, skip_without_mpi, start
 
 class RanksTest(CliTest):
     def assert_job(self, job, line, timeout=100):
@@ -176,4 +176,5 @@ class RanksTest(CliTest):
 
 if __name__ == "__main__":
     skip_without_mpi()
+    require_actions()
     unittest.main()

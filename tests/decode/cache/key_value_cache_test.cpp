@@ -7,9 +7,12 @@
 namespace heed {
 namespace {
 
+constexpr int kPage = KeyValueCache::kPageTokens;
+
 class Cache : public testing::Test {
  protected:
-  explicit Cache(const CacheShape& shape = {.layers = 2, .width = 4}) : cache_(*backend_, DType::f32, shape) {}
+  explicit Cache(const CacheShape& shape = {.layers = 2, .width = 4})
+      : pool_(*backend_, DType::f32, shape), cache_(*backend_, pool_, shape) {}
 
   // Writes `value` as the key of the newest token of each sequence.
   void append(const std::vector<SequenceId>& sequences, const std::vector<float>& values) {
@@ -47,13 +50,15 @@ class Cache : public testing::Test {
   }
 
   std::unique_ptr<Backend> backend_ = make_cpu_backend(1);
+  PagePool pool_;
   KeyValueCache cache_;
 };
 
 TEST(CacheOfLayersThatDiffer, EachLayerHasItsOwnWidthAndScales) {
   const std::unique_ptr<Backend> backend = make_cpu_backend(1);
-  KeyValueCache cache(*backend, DType::i8,
-                      {.layers = 2, .width = 8, .value_width = 12, .heads = 4, .heads_of_layers = {1, 4}});
+  const CacheShape shape{.layers = 2, .width = 8, .value_width = 12, .heads = 4, .heads_of_layers = {1, 4}};
+  PagePool pool(*backend, DType::i8, shape);
+  KeyValueCache cache(*backend, pool, shape);
   const SequenceId sequence = cache.add();
   const Extension one{sequence, 1};
   const std::vector<KeyValueView>& views = cache.extend({&one, 1});
@@ -98,9 +103,9 @@ TEST_F(Cache, SequencesJoinAndLeaveAndKeepTheirIds) {
 TEST_F(Cache, SequencesRollBack) {
   const SequenceId a = cache_.add();
   append_counting(a, 40);
-  EXPECT_EQ(cache_.pages_in_use(), 3);
+  EXPECT_EQ(cache_.pages_in_use(), 40 / kPage);
   cache_.roll_back(a, 17);
-  EXPECT_EQ(cache_.pages_in_use(), 2);
+  EXPECT_EQ(cache_.pages_in_use(), 16 / kPage + 1);
   append(a, 99);
   std::vector<float> expected = counting(0, 17);
   expected.push_back(99);
@@ -116,58 +121,89 @@ TEST_F(Cache, GrowsOnDemand) {
 
 class CacheWithBudget : public Cache {
  protected:
-  CacheWithBudget() : Cache({.layers = 1, .width = 4, .max_tokens = 4 * KeyValueCache::kPageTokens}) {}
+  CacheWithBudget() : Cache({.layers = 1, .width = 4, .max_tokens = 4 * kPage}) {}
 };
 
 TEST_F(CacheWithBudget, ExceedingTheBudgetIsAnErrorThatChangesNothing) {
   const SequenceId a = cache_.add(), b = cache_.add();
-  append_counting(a, 40);
-  append_counting(b, 16);
-  const std::vector<Extension> too_much{{a, 9}, {b, 1}};
+  append_counting(a, 2 * kPage + 2);
+  append_counting(b, kPage);
+  const std::vector<Extension> too_much{{a, kPage - 1}, {b, 1}};
   try {
     cache_.extend(too_much);
     FAIL() << "there are no pages left";
   } catch (const BudgetError& error) {
     EXPECT_STREQ(error.what(),
-                 "cache: 10 more tokens need 2 pages of 16 tokens, but 4 of the budget's 4 are taken by 2 sequences");
+                 "cache: 4 more tokens need 2 pages of 4 tokens, but 4 of the budget's 4 are taken by 2 sequences");
   }
-  EXPECT_EQ(cache_.length(a), 40);
-  EXPECT_EQ(keys(a), counting(0, 40));
-  append_counting(a, 8);
+  EXPECT_EQ(cache_.length(a), 2 * kPage + 2);
+  EXPECT_EQ(keys(a), counting(0, 2 * kPage + 2));
+  append_counting(a, kPage - 2);
   cache_.remove(b);
-  append_counting(a, 16);
-  EXPECT_EQ(keys(a), counting(0, 64));
+  append_counting(a, kPage);
+  EXPECT_EQ(keys(a), counting(0, 4 * kPage));
   EXPECT_THROW(append(a, 0), BudgetError);
 }
 
 TEST_F(CacheWithBudget, CopiesOfSharedPagesAreCounted) {
   const SequenceId a = cache_.add();
-  append_counting(a, 17);
+  append_counting(a, kPage + 1);
   // Two pages, one of them written to by all of three: two copies fit.
   const SequenceId b = cache_.fork(a), c = cache_.fork(a);
   append({a, b, c}, {1, 2, 3});
   EXPECT_EQ(cache_.pages_in_use(), 4);
   const SequenceId d = cache_.fork(c);
   EXPECT_THROW(append({c, d}, {4, 5}), BudgetError);
-  EXPECT_EQ(keys(d, 17), (std::vector<float>{3}));
+  EXPECT_EQ(keys(d, kPage + 1), (std::vector<float>{3}));
+}
+
+TEST_F(Cache, CachesOfOnePoolReuseEachOthersPages) {
+  KeyValueCache other(*backend_, pool_, {.layers = 2, .width = 4});
+  for (float value = 0; value < 50; ++value) {
+    const SequenceId a = cache_.add();
+    append(a, value);
+    const SequenceId b = other.add();
+    const Extension more{b, 2 * kPage};
+    const KeyValueView view = other.extend({&more, 1}).front();
+    host<float>(view.keys)(view.row(0, kPage), 0) = -1;
+    EXPECT_EQ(pool_.in_use(), 3);
+    EXPECT_EQ(cache_.pages_in_use(), 1);
+    EXPECT_EQ(other.pages_in_use(), 2);
+    EXPECT_EQ(keys(a), (std::vector<float>{value}));
+    cache_.remove(a);
+    other.remove(b);
+  }
+}
+
+TEST_F(Cache, ACacheThatEndsReturnsItsPages) {
+  {
+    KeyValueCache other(*backend_, pool_, {.layers = 2, .width = 4});
+    const Extension more{other.add(), 2 * kPage};
+    other.extend({&more, 1});
+    other.fork(more.sequence);
+    EXPECT_EQ(pool_.in_use(), 2);
+  }
+  EXPECT_EQ(pool_.in_use(), 0);
 }
 
 class LocalCache : public Cache {
  protected:
-  LocalCache() : Cache({.layers = 1, .width = 4, .window = 20, .max_tokens = 3 * KeyValueCache::kPageTokens}) {}
+  LocalCache() : Cache({.layers = 1, .width = 4, .window = 20, .max_tokens = 48}) {}
 };
 
 TEST_F(LocalCache, PagesOutOfSightAreFreed) {
   const SequenceId a = cache_.add();
   append_counting(a, 1000);
-  EXPECT_LE(cache_.pages_in_use(), 3);
+  EXPECT_LE(cache_.pages_in_use(), 20 / kPage + 1);
   EXPECT_EQ(keys(a, 980), counting(980, 1000));
 }
 
 TEST(LocalCacheWithDrafts, TokensThatMayBeRolledBackStayReadable) {
   const auto backend = make_cpu_backend(1);
   for (const int64_t slack : {0, 40}) {
-    KeyValueCache cache(*backend, DType::f32, {.layers = 1, .width = 4, .window = 20, .roll_back = slack});
+    const CacheShape shape{.layers = 1, .width = 4, .window = 20, .roll_back = slack};
+    PagePool pool(*backend, DType::f32, shape);
+    KeyValueCache cache(*backend, pool, shape);
     const SequenceId a = cache.add();
     for (int token = 0; token < 200; ++token) {
       const std::vector<Extension> one{{a, 1}};
@@ -177,7 +213,7 @@ TEST(LocalCacheWithDrafts, TokensThatMayBeRolledBackStayReadable) {
       EXPECT_THROW(cache.roll_back(a, 160), ShapeError);
     } else {
       EXPECT_NO_THROW(cache.roll_back(a, 160));
-      EXPECT_LE(cache.pages_in_use(), 6);
+      EXPECT_LE(cache.pages_in_use(), (20 + slack) / kPage + 2);
     }
   }
 }

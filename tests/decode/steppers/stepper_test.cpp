@@ -399,6 +399,25 @@ TEST_P(StepperOfALanguageModel, LogProbabilitiesAreThoseOfTheLogits) {
   }
 }
 
+TEST_P(StepperOfALanguageModel, LogitsAreGivenWhereOneSequenceWantsThem) {
+  const RandomLanguageModel m(GetParam());
+  const auto stepper = make_stepper(*m.inference);
+  for (const size_t length : {size_t{5}, size_t{1100}}) {  // in one pass, and in two
+    const Ids tokens = random_tokens(length, 8);
+    const auto next = [&](ScoresWanted first, ScoresWanted second) {
+      const std::vector<NewTokens> new_tokens{{begin(*stepper), tokens, RowsWanted::last, first},
+                                              {begin(*stepper), tokens, RowsWanted::last, second}};
+      return stepper->next(new_tokens);
+    };
+    const std::vector<float> expected = row_of(next(ScoresWanted::logits_too, ScoresWanted::log_probs).log_probs, 1);
+    EXPECT_EQ(next(ScoresWanted::logits_too, ScoresWanted::log_probs).logits.rows, 2);
+    const NextTokens without = next(ScoresWanted::log_probs, ScoresWanted::log_probs);
+    EXPECT_EQ(without.logits.rows, 0);
+    ASSERT_EQ(without.log_probs.rows, 2);
+    EXPECT_EQ(row_of(without.log_probs, 1), expected);
+  }
+}
+
 TEST_P(StepperOfALanguageModel, AllRowsOfSeveralPassesAreThoseOfAFullPass) {
   const RandomLanguageModel m(GetParam());
   const auto stepper = make_stepper(*m.inference);

@@ -24,8 +24,8 @@ inline constexpr int64_t kRows[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 6
 // Around 512, the depth of one pass of a product.
 inline constexpr int64_t kDepths[] = {1, 3, 511, 512, 513, 1100};
 
-inline constexpr Activation kActivations[] = {Activation::none, Activation::relu, Activation::gelu,
-                                              Activation::gelu_tanh, Activation::silu};
+inline constexpr Activation kActivations[] = {Activation::none,      Activation::relu, Activation::gelu,
+                                              Activation::gelu_tanh, Activation::silu, Activation::tanh};
 
 struct Setting {
   int64_t instruction_set;  // Highway's bit

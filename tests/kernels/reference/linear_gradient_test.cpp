@@ -5,8 +5,8 @@
 namespace heed::test {
 namespace {
 
-constexpr Activation kActivations[] = {Activation::none, Activation::relu, Activation::gelu, Activation::gelu_tanh,
-                                       Activation::silu};
+constexpr Activation kActivations[] = {Activation::none,      Activation::relu, Activation::gelu,
+                                       Activation::gelu_tanh, Activation::silu, Activation::tanh};
 
 TEST(ReferenceLinear, BackwardIsTheGradientForEveryActivation) {
   ReferenceBackend backend;
@@ -103,7 +103,8 @@ TEST(ReferenceActivation, HasKnownValues) {
                                                   {Activation::relu, 1.0},
                                                   {Activation::gelu, 0.8413447460685429},
                                                   {Activation::gelu_tanh, 0.8411919906082768},
-                                                  {Activation::silu, 0.7310585786300049}};
+                                                  {Activation::silu, 0.7310585786300049},
+                                                  {Activation::tanh, 0.7615941559557649}};
   for (const auto& [activation, expected] : at_one) {
     LinearCase c = LinearCase::make(kReferenceTypes, 1, 1, 1);
     c.activation = activation;

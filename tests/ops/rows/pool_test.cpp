@@ -25,11 +25,15 @@ TEST(Pool, TakesTheFirstRowTheMeanOrTheMaximumOfEachColumn) {
   };
   EXPECT_EQ(pooled(Pooling::first), (std::vector<double>{1, 9, -5, 7, 2, 2}));
   EXPECT_EQ(pooled(Pooling::mean), (std::vector<double>{2, 4, -5, 7, 2.5, -3}));
+  EXPECT_EQ(pooled(Pooling::last), (std::vector<double>{1, 1, -5, 7, 3, -8}));
+  EXPECT_THAT(pooled(Pooling::mean_sqrt_length),
+              testing::Pointwise(testing::DoubleEq(), {6 / std::sqrt(3.0), 12 / std::sqrt(3.0), -5.0, 7.0,
+                                                       5 / std::sqrt(2.0), -6 / std::sqrt(2.0)}));
   EXPECT_EQ(pooled(Pooling::max), (std::vector<double>{4, 9, -5, 7, 3, 2}));
 }
 
 TEST(Pool, GradientsAgreeWithDifferences) {
-  for (const Pooling kind : {Pooling::first, Pooling::mean, Pooling::max}) {
+  for (const auto& [name, kind] : kPoolingNames) {
     const Differentiable function{
         .inputs = inputs(random_tensor({6, 4}, 1)),
         .parameters = {},

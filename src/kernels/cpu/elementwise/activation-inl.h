@@ -60,6 +60,8 @@ HWY_INLINE Vec activate(Vec x) {
     return hn::Mul(x, sigmoid(hn::Mul(constant(2.0F), tanh_argument(x))));
   } else if constexpr (kind == Activation::silu) {
     return hn::Mul(x, sigmoid(x));
+  } else if constexpr (kind == Activation::tanh) {
+    return hn::Tanh(Floats(), x);
   } else {
     return x;
   }
@@ -86,6 +88,9 @@ HWY_INLINE Vec slope(Vec x) {
     // s + x s (1 - s)
     const Vec s = sigmoid(x);
     return hn::MulAdd(hn::Mul(x, s), hn::Sub(constant(1.0F), s), s);
+  } else if constexpr (kind == Activation::tanh) {
+    const Vec t = hn::Tanh(Floats(), x);
+    return hn::NegMulAdd(t, t, constant(1.0F));
   } else {
     return constant(1.0F);
   }
@@ -105,6 +110,8 @@ HWY_INLINE void with_activation(Activation kind, Body&& body) {
       return body.template operator()<Activation::gelu_tanh>();
     case Activation::silu:
       return body.template operator()<Activation::silu>();
+    case Activation::tanh:
+      return body.template operator()<Activation::tanh>();
   }
 }
 

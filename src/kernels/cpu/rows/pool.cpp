@@ -1,5 +1,6 @@
 #include "kernels/cpu/rows/pool.h"
 
+#include <cmath>
 #include <vector>
 
 namespace heed::cpu {
@@ -7,6 +8,12 @@ namespace {
 
 float number(float value) { return value; }
 float number(bf16 value) { return static_cast<float>(value); }
+
+// What a sequence's sum is divided by.
+float divisor_of(Pooling kind, int64_t length) {
+  const auto count = static_cast<float>(length);
+  return kind == Pooling::mean_sqrt_length ? std::sqrt(count) : count;
+}
 
 // The mean or the maximum of rows [begin, end), in f32, rounded once.
 template <class T>
@@ -20,7 +27,7 @@ void pool_sequence(const PoolForward& call, int64_t s) {
     const T* const row = x.row(r);
     for (size_t c = 0; c < pooled.size(); ++c) {
       const float value = number(row[c]);
-      if (call.kind == Pooling::mean) {
+      if (call.kind != Pooling::max) {
         pooled[c] += value;
       } else if (r == begin || value > pooled[c]) {
         pooled[c] = value;
@@ -28,7 +35,7 @@ void pool_sequence(const PoolForward& call, int64_t s) {
       }
     }
   }
-  const float divisor = call.kind == Pooling::mean && end > begin ? static_cast<float>(end - begin) : 1.0F;
+  const float divisor = call.kind != Pooling::max && end > begin ? divisor_of(call.kind, end - begin) : 1.0F;
   for (size_t c = 0; c < pooled.size(); ++c) {
     y[c] = T(pooled[c] / divisor);
   }
@@ -42,9 +49,9 @@ void spread_sequence(const PoolBackward& call, int64_t s) {
   for (int64_t r = begin; r < end; ++r) {
     T* const d_x = host<T>(call.d_x).row(r);
     for (int64_t c = 0; c < call.d_x.columns(); ++c) {
-      const float share = call.kind == Pooling::mean ? number(d_y[c]) / static_cast<float>(end - begin)
-                          : chosen[c] == r           ? number(d_y[c])
-                                                     : 0.0F;
+      const float share = call.kind != Pooling::max ? number(d_y[c]) / divisor_of(call.kind, end - begin)
+                          : chosen[c] == r          ? number(d_y[c])
+                                                    : 0.0F;
       d_x[c] = T(call.write == Write::add ? number(d_x[c]) + share : share);
     }
   }

@@ -18,7 +18,7 @@ class CpuPool : public CpuTest {
 };
 
 TEST_P(CpuPool, MatchesTheReference) {
-  for (const Pooling kind : {Pooling::mean, Pooling::max}) {
+  for (const Pooling kind : {Pooling::mean, Pooling::max, Pooling::mean_sqrt_length}) {
     for (const int64_t columns : kColumns) {
       SCOPED_TRACE(fmt::format("{} columns", columns));
       expect_same(PoolCase::make(types(), kind, {3, 1, 7}, columns));

@@ -1,0 +1,263 @@
+#include "text/huggingface/huggingface_tokenizer.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/errors.h"
+#include "text/huggingface/characters/byte_characters.h"
+#include "text/huggingface/pipeline.h"
+#include "text/unicode/unicode.h"
+
+namespace heed {
+namespace {
+
+using huggingface::JsonValue;
+using huggingface::Pipeline;
+
+// Bytes that may end inside of a character; those that form none are written like <0xE2>.
+std::string show_bytes(std::string_view bytes) {
+  std::string shown;
+  while (!bytes.empty()) {
+    const size_t good = std::min(find_invalid_utf8(bytes).value_or(bytes.size()), bytes.size());
+    shown += show_piece(bytes.substr(0, good));
+    bytes.remove_prefix(good);
+    if (!bytes.empty()) {
+      shown += fmt::format("<0x{:02X}>", static_cast<unsigned char>(bytes.front()));
+      bytes.remove_prefix(1);
+    }
+  }
+  return shown;
+}
+
+bool has_byte_level_decoder(const JsonValue& json) {
+  const auto decoder = json.find("decoder");
+  return decoder && decoder->text_or("type", "") == "ByteLevel";
+}
+
+std::vector<std::string> shown_pieces_of(const Pipeline& pipeline, bool byte_level) {
+  std::vector<std::string> pieces;
+  pieces.reserve(static_cast<size_t>(pipeline.size()));
+  for (int32_t id = 0; id < pipeline.size(); ++id) {
+    const std::string* const text = pipeline.text(id);
+    const bool added = pipeline.added().find(id) != nullptr;
+    if (text == nullptr) {
+      pieces.push_back(fmt::format("<no token {}>", id));
+    } else if (const auto bytes = byte_level && !added ? huggingface::bytes_from_characters(*text) : std::nullopt) {
+      pieces.push_back(show_bytes(*bytes));
+    } else {
+      pieces.push_back(show_piece(*text));
+    }
+  }
+  return pieces;
+}
+
+TokenId token_named(const Pipeline& pipeline, const std::string& name) {
+  if (name.empty()) {
+    return kNoToken;
+  }
+  for (const auto& [id, token] : pipeline.added().tokens()) {
+    if (token.text == name) {
+      return TokenId(id);
+    }
+  }
+  return TokenId(pipeline.model().find(name));
+}
+
+// The first of these names that a special token has.
+TokenId usual_token(const Pipeline& pipeline, std::initializer_list<const char*> names) {
+  for (const char* const name : names) {
+    for (const auto& [id, token] : pipeline.added().tokens()) {
+      if (token.special && token.text == name) {
+        return TokenId(id);
+      }
+    }
+  }
+  return kNoToken;
+}
+
+// The tokens of a frame: the first before the text, the last behind it, and between a pair.
+struct FrameEnds {
+  TokenId begin = kNoToken, end = kNoToken, between = kNoToken;
+};
+
+FrameEnds ends_of(const Pipeline& pipeline) {
+  FrameEnds ends;
+  bool seen = false;
+  for (const huggingface::FramePart& part : pipeline.frame(1)) {
+    if (part.text != huggingface::FramePart::kToken) {
+      seen = true;
+    } else if (!seen && ends.begin == kNoToken) {
+      ends.begin = part.token;
+    } else if (seen) {
+      ends.end = part.token;
+    }
+  }
+  seen = false;
+  for (const huggingface::FramePart& part : pipeline.frame(2)) {
+    if (part.text == 1) {
+      break;
+    }
+    if (seen && ends.between == kNoToken) {
+      ends.between = part.token;
+    }
+    seen = seen || part.text == 0;
+  }
+  return ends;
+}
+
+TokenId first_known(std::initializer_list<TokenId> tokens) {
+  for (const TokenId token : tokens) {
+    if (token != kNoToken) {
+      return token;
+    }
+  }
+  return kNoToken;
+}
+
+SpecialTokens special_tokens_of(const Pipeline& pipeline, const SpecialNames& names) {
+  const FrameEnds ends = ends_of(pipeline);
+  const auto named = [&](const std::string& name) { return token_named(pipeline, name); };
+  SpecialTokens special;
+  special.bos = first_known({named(names.bos), named(names.cls), ends.begin,
+                             usual_token(pipeline, {"<s>", "<bos>", "<|begin_of_text|>", "[CLS]", "[BOS]"})});
+  special.eos = first_known(
+      {named(names.eos), ends.end, named(names.sep),
+       usual_token(pipeline, {"</s>", "<eos>", "<|im_end|>", "<|end_of_text|>", "<|endoftext|>", "[SEP]", "[EOS]"})});
+  special.sep = first_known({named(names.sep), ends.between == special.bos ? kNoToken : ends.between});
+  special.unk = first_known({named(names.unk), TokenId(pipeline.model().unknown())});
+  special.pad = first_known({named(names.pad), usual_token(pipeline, {"<pad>", "[PAD]", "<|pad|>", "<|endoftext|>"}),
+                             special.eos, special.unk, TokenId(0)});
+  return special;
+}
+
+class PipelineTokenizer final : public HuggingFaceTokenizer {
+ public:
+  PipelineTokenizer(std::unique_ptr<Pipeline> pipeline, std::string content, const SpecialNames& names,
+                    std::vector<std::string> pieces)
+      : HuggingFaceTokenizer(pipeline->model().kind(), special_tokens_of(*pipeline, names), std::move(pieces)),
+        pipeline_(std::move(pipeline)),
+        content_(std::move(content)),
+        frame_(pipeline_->frame(1)),
+        pair_frame_(pipeline_->frame(2)),
+        mask_(first_known({token_named(*pipeline_, names.mask), usual_token(*pipeline_, {"[MASK]", "<mask>"})})) {}
+
+  Encoding encode_text(std::string_view text, const EncodeOptions& options) const override {
+    check(text);
+    return pipeline_->encode({text}, options);
+  }
+  Encoding encode_pair(std::string_view first, std::string_view second, const EncodeOptions& options) const override {
+    check(first);
+    check(second);
+    return pipeline_->encode({first, second}, options);
+  }
+
+  const std::vector<FramePart>& frame() const override { return frame_; }
+  const std::vector<FramePart>& pair_frame() const override { return pair_frame_; }
+  TokenId mask() const override { return mask_; }
+  const std::vector<std::string>& notes() const override { return pipeline_->notes(); }
+
+  std::string token_text(TokenId token) const override {
+    const std::string* const text = pipeline_->text(token.value);
+    return text == nullptr ? std::string() : *text;
+  }
+  std::optional<TokenId> token_of(std::string_view text) const override {
+    const TokenId token = token_named(*pipeline_, std::string(text));
+    return token == kNoToken ? std::nullopt : std::optional(token);
+  }
+  bool is_special(TokenId token) const override { return pipeline_->is_special(token.value); }
+
+  std::optional<std::string> bytes_of(TokenId token) const override {
+    if (pipeline_->decoder() == nullptr || !pipeline_->decoder()->is_local()) {
+      return std::nullopt;
+    }
+    const std::string* const text = pipeline_->text(token.value);
+    if (text == nullptr || pipeline_->is_special(token.value)) {
+      return std::string();
+    }
+    std::string bytes = *text;
+    pipeline_->decoder()->apply_alone(bytes);
+    return bytes;
+  }
+  bool drops_first_space() const override {
+    return pipeline_->decoder() != nullptr && pipeline_->decoder()->drops_first_space();
+  }
+
+  // The file's normalizer is a part of encoding: applied twice, some would change the text twice.
+  std::string normalize(std::string_view text) const override {
+    check(text);
+    return std::string(text);
+  }
+  std::string normalization() const override { return "tokenizer.json's own"; }
+  std::string serialize() const override { return content_; }
+
+ private:
+  static void check(std::string_view text) {
+    constexpr size_t kMaxBytes = (size_t{1} << 31U) - 1;
+    require<FormatError>(text.size() <= kMaxBytes, "text", "{} bytes in one piece, at most {} can be encoded",
+                         text.size(), kMaxBytes);
+    if (!huggingface::is_ascii(text)) {
+      const std::optional<size_t> invalid = find_invalid_utf8(text);
+      require<FormatError>(!invalid, "text", "byte {} is not UTF-8", invalid.value_or(0));
+    }
+  }
+
+  std::vector<TokenId> encode_normalized(std::string_view text) const override {
+    return pipeline_->encode_ids(text, huggingface::SpecialText::literal);
+  }
+  std::string decode_known(std::span<const TokenId> tokens) const override { return pipeline_->decode(tokens); }
+
+  std::unique_ptr<Pipeline> pipeline_;
+  std::string content_;
+  std::vector<FramePart> frame_, pair_frame_;
+  TokenId mask_;
+};
+
+}  // namespace
+
+void read_special_names(std::string_view json, std::string_view where, SpecialNames& names) {
+  const huggingface::Json parsed = huggingface::parse_json(json, where);
+  const JsonValue value(parsed, std::string(where));
+  const std::array<std::pair<const char*, std::string*>, 7> keys{{{"bos_token", &names.bos},
+                                                                  {"eos_token", &names.eos},
+                                                                  {"unk_token", &names.unk},
+                                                                  {"pad_token", &names.pad},
+                                                                  {"sep_token", &names.sep},
+                                                                  {"cls_token", &names.cls},
+                                                                  {"mask_token", &names.mask}}};
+  for (const auto& [key, name] : keys) {
+    if (const std::optional<JsonValue> token = value.find(key)) {
+      *name = token->json().is_object() ? token->at("content").text() : token->text();
+    }
+  }
+}
+
+// heed's own vocabularies are objects too, but have no member "model" that is an object.
+bool is_huggingface_tokenizer(std::string_view content) {
+  constexpr std::string_view kSpace = " \t\r\n", kKey = "\"model\"";
+  const size_t first = content.find_first_not_of(kSpace);
+  if (first == std::string_view::npos || content[first] != '{') {
+    return false;
+  }
+  for (size_t at = content.find(kKey); at != std::string_view::npos; at = content.find(kKey, at + 1)) {
+    const size_t colon = content.find_first_not_of(kSpace, at + kKey.size());
+    if (colon == std::string_view::npos || content[colon] != ':') {
+      continue;
+    }
+    const size_t value = content.find_first_not_of(kSpace, colon + 1);
+    if (value != std::string_view::npos && content[value] == '{') {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::unique_ptr<HuggingFaceTokenizer> parse_huggingface_tokenizer(std::string content, std::string_view where,
+                                                                  const SpecialNames& names) {
+  const huggingface::Json parsed = huggingface::parse_json(content, where);
+  const JsonValue json(parsed, std::string(where));
+  auto pipeline = std::make_unique<Pipeline>(json);
+  std::vector<std::string> pieces = shown_pieces_of(*pipeline, has_byte_level_decoder(json));
+  return std::make_unique<PipelineTokenizer>(std::move(pipeline), std::move(content), names, std::move(pieces));
+}
+
+}  // namespace heed

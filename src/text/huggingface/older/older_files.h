@@ -1,0 +1,64 @@
+// The files that models had before tokenizer.json, as a tokenizer.json: what Hugging Face's conversion makes of them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "text/huggingface/huggingface_tokenizer.h"
+
+namespace heed::huggingface {
+
+// What stands around texts.
+enum class TextFrame : uint8_t {
+  none,          // a
+  bert,          // [CLS] a [SEP] b [SEP], types 0 and 1
+  roberta,       // <s> a </s></s> b </s>
+  end,           // a </s> b </s>
+  begin,         // <s> a <s> b
+  language_end,  // a </s> en_XX
+  language,      // en_XX a </s>
+};
+
+// vocab.txt of BERT and its kin: a token a line.
+struct BertFile {
+  std::string_view vocabulary;
+  bool lower_case = true, chinese_characters = true;  // do_lower_case, tokenize_chinese_chars
+  std::optional<bool> strip_accents;                  // absent: as lower_case
+  TextFrame frame = TextFrame::bert;
+  SpecialNames names = {.unk = "[UNK]", .pad = "[PAD]", .sep = "[SEP]", .cls = "[CLS]", .mask = "[MASK]"};
+};
+std::string tokenizer_json_of(const BertFile& file, std::string_view where);
+
+// vocab.json and merges.txt of GPT-2 (no frame) and RoBERTa.
+struct ByteLevelFiles {
+  std::string_view vocabulary, merges;
+  bool prefix_space = false;  // add_prefix_space
+  TextFrame frame = TextFrame::none;
+  SpecialNames names = {.bos = "<|endoftext|>", .eos = "<|endoftext|>", .unk = "<|endoftext|>"};
+};
+std::string tokenizer_json_of(const ByteLevelFiles& files, std::string_view where);
+
+// A SentencePiece model, of which families number the pieces in their own ways.
+struct SentencePieceFile {
+  enum class Numbers : uint8_t {
+    own,      // T5, Llama, Gemma: the model's
+    fairseq,  // XLM-R, mBART, NLLB: <s> <pad> </s> <unk>, then the model's pieces from the fourth on
+    listed,   // Marian, M2M100: those of a vocab.json
+  };
+  // own: SentencePiece's normalization and white space. llama: a space before the text, nothing else. gemma: nothing.
+  enum class Spaces : uint8_t { own, llama, gemma };
+
+  std::string_view model;
+  std::string_view vocabulary;  // vocab.json, where listed
+  Numbers numbers = Numbers::own;
+  Spaces spaces = Spaces::own;
+  TextFrame frame = TextFrame::none;
+  std::string language = {};           // the token of a frame that has one
+  std::vector<std::string> more = {};  // special tokens behind the last id: languages, <mask>, <extra_id_99> ...
+  SpecialNames names = {.bos = "<s>", .eos = "</s>", .unk = "<unk>", .pad = "<pad>"};
+};
+std::string tokenizer_json_of(const SentencePieceFile& file, std::string_view where);
+
+}  // namespace heed::huggingface

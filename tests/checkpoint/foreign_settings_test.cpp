@@ -169,12 +169,12 @@ TEST_P(AlteredSettings, ChangeTheLogitsOrAreRefused) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Decoders, AlteredSettings,
-    testing::Values("decoders/gemma", "decoders/gemma-2", "decoders/gemma-3", "decoders/gemma-3-v5", "decoders/gpt-neox",
-                    "decoders/gpt2", "decoders/llama", "decoders/llama-biases", "decoders/llama-v5",
-                    "decoders/llama-yarn-v5", "decoders/mistral", "decoders/opt", "decoders/phi-3",
-                    "decoders/qwen2-windows", "decoders/qwen2-yarn", "decoders/qwen3", "decoders/stablelm"));
+INSTANTIATE_TEST_SUITE_P(Decoders, AlteredSettings,
+                         testing::Values("decoders/gemma", "decoders/gemma-2", "decoders/gemma-3",
+                                         "decoders/gemma-3-v5", "decoders/gpt-neox", "decoders/gpt2", "decoders/llama",
+                                         "decoders/llama-biases", "decoders/llama-v5", "decoders/llama-yarn-v5",
+                                         "decoders/mistral", "decoders/opt", "decoders/phi-3", "decoders/qwen2-windows",
+                                         "decoders/qwen2-yarn", "decoders/qwen3", "decoders/stablelm"));
 INSTANTIATE_TEST_SUITE_P(EncoderDecoders, AlteredSettings,
                          testing::Values("encoder_decoders/marian-apart", "encoder_decoders/t5",
                                          "encoder_decoders/t5-1.1", "encoder_decoders/mt5", "encoder_decoders/bart",

@@ -20,6 +20,10 @@ RULES = [
      "for neighbouring queries, operand for a part of a call: a piece is a tokenizer's"),
     (r"\b[Ll]anes?_?\b", ("kernels", "decode", "encode", "api", "train", "quant", "bench", "models", "base"), "ring for what two "
      "processes share, outbox for what waits for MPI: a lane is a backend of one thread, or in kernels a vector's"),
+    (r"\bWeightParts?\b|\b(weight|planned|trained|frozen)_parts\b", (), "treatment for what training does with a weight: a part is "
+     "a rank's share of matrices"),
+    (r"\b(find|starts_with|ends_with|contains)\(\"(\.?layers\.|encoder\.|decoder\.|source\.|target\.|embedding\.|output\.)",
+     ("interchange",), "a question to the weight's identity: its role and place, not its name"),
 ]
 SUFFIXES = {".h", ".cpp"}
 

@@ -43,7 +43,8 @@ class Translator {
                                                   const LineName& name = {}) const;
 
   // Over the whole vocabulary, also where there is a shortlist. Throws for the same reasons, on either side.
-  std::vector<PairScore> score(const LinePairs& pairs, const LinePairName& name = {}) const;
+  std::vector<PairScore> score(const LinePairs& pairs, const LinePairName& name = {},
+                               const LanguagePair& languages = {}) const;
 
  private:
   struct State;

@@ -78,7 +78,7 @@ Perplexity Generator::perplexity(const std::string& text, const PerplexityOption
   const Tokenizer& tokenizer = stored.text();
   std::vector<TokenId> tokens = encode_text(tokenizer, text);
   const auto count = static_cast<int64_t>(tokens.size());
-  if (stored.documents().value_or(Documents::none) != Documents::none && count > 0) {
+  if (begins_with_mark(stored.documents(), tokenizer) && count > 0) {
     tokens.insert(tokens.begin(), beginning_of_document(tokenizer));
   }
   const std::vector<int32_t> ids = ids_of(tokens);

@@ -25,7 +25,9 @@ struct Translator::State {
     }
   }
 
-  TextTranslator text() { return {scheduler, tokenizers(), &automata, shortlist ? &*shortlist : nullptr}; }
+  TextTranslator text() {
+    return {scheduler, tokenizers(), &automata, shortlist ? &*shortlist : nullptr, models.first().marks()};
+  }
   TranslationTokenizers tokenizers() const { return {models.first().source(), models.first().target()}; }
 
   DType storage, cached;
@@ -72,8 +74,9 @@ std::vector<std::vector<Translation>> Translator::translate(std::span<const std:
   return results;
 }
 
-std::vector<PairScore> Translator::score(const LinePairs& pairs, const LinePairName& name) const {
-  return score_lines(state_->text(), pairs, name);
+std::vector<PairScore> Translator::score(const LinePairs& pairs, const LinePairName& name,
+                                         const LanguagePair& languages) const {
+  return score_lines(state_->text(), pairs, name, TooLong::refuse, languages);
 }
 
 }  // namespace heed

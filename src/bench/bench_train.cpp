@@ -63,13 +63,13 @@ class WholeStep {
     model_.emplace(Scope(weights_), config);
     pairs_ = {SourceSequences(random_sequences(shape, 1)), TargetSequences(target), expected};
     tokens_ = {target, expected};
-    std::vector<WeightPart> parts;
+    std::vector<WeightTreatment> treatments;
     if (adapter.rank > 0) {
-      parts.resize(weights_.all().size(), WeightPart::of_base);
+      treatments.resize(weights_.all().size(), WeightTreatment::of_base);
       add_adapters(weights_, adapter);
     }
-    parts.resize(weights_.all().size(), WeightPart::trained);
-    trainables_.emplace(backend, weights_, storage, Trainables::Gradients::wanted, std::move(parts));
+    treatments.resize(weights_.all().size(), WeightTreatment::trained);
+    trainables_.emplace(backend, weights_, storage, Trainables::Gradients::wanted, std::move(treatments));
     trainables_->initialize(backend, kSeed);
     trainables_->initialize_base(backend, kSeed);
     optimizer_.emplace(backend, *trainables_, OptimizerConfig{});

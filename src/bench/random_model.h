@@ -10,7 +10,7 @@ class RandomModel {
  public:
   RandomModel(Backend& backend, const ModelConfig& config, DType storage, MatrixForm weights, uint64_t seed)
       : storage_(storage), model_(Scope(weights_), config) {
-    weights_.hold_initial(backend, storage, seed, weights);
+    weights_.store_initial(backend, storage, seed, weights);
   }
 
   Inference on(Backend& backend) const { return {model_, backend, storage_, cached_}; }

@@ -213,7 +213,7 @@ void load_adapted_weights(const AdaptedWeights& source, Backend& backend, DType 
   for (Weight& weight : weights.all()) {
     std::vector<float> values = source.values(weight);
     const int64_t columns = weight.shape().columns();
-    weight.hold(backend, {precision, precision}, [&](int64_t first, int64_t count) {
+    weight.store(backend, {precision, precision}, [&](int64_t first, int64_t count) {
       return ConstView(values.data() + first * columns, DType::f32, count, columns, columns);
     });
   }
@@ -237,8 +237,7 @@ void merge_adapter(const ModelFolder& adapter, const std::filesystem::path& base
   }
   NewFolder folder(to.path);
   write_checked_safetensors(to.weights(), tensors, mark_of(description.config));
-  save_description(to, description.config, tokenizers, description.documents.value_or(Documents::none),
-                   description.columns);
+  save_description(to, description, tokenizers);
   folder.keep();
 }
 

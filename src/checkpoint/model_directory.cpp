@@ -7,6 +7,7 @@
 #include "base/system/files.h"
 #include "base/text/excerpt.h"
 #include "base/text/json_depth.h"
+#include "interchange/foreign_source.h"
 #include "models/any_model.h"
 #include "models/config_keys.h"
 #include "text/vocabulary/vocabulary.h"
@@ -149,6 +150,24 @@ std::optional<Documents> parse_documents(const json& root, const std::string& wh
   return it->second;
 }
 
+TranslationMarks parse_marks(const json& object, const std::string& where) {
+  const json& tokens = member(object, "target_start", json::value_t::array, where);
+  const bool fit = std::ranges::all_of(
+      tokens, [](const json& token) { return token.is_number_unsigned() && token.get<uint64_t>() <= INT32_MAX; });
+  require<FormatError>(fit, where, "marks.target_start is {}, expected a list of tokens", shown(tokens.dump()));
+  return {.target_start = tokens.get<std::vector<int32_t>>(),
+          .language_form = member(object, "language_form", json::value_t::string, where).get<std::string>()};
+}
+
+// Another program's model.
+ModelDescription foreign_description(const std::filesystem::path& path) {
+  const ForeignModel model = read_foreign_model(path);
+  ModelDescription description{
+      .config = model.config, .tokenizers = {}, .documents = model.documents, .columns = {}, .marks = model.marks};
+  description.tokenizers.resize(tokenizer_roles(model.config.architecture).size());
+  return description;
+}
+
 ModelDescription parse_description(const std::string& text, const std::string& where) {
   require_shallow_json(text, where);
   const json root = json::parse(text, nullptr, false);
@@ -163,12 +182,17 @@ ModelDescription parse_description(const std::string& text, const std::string& w
     keys.emplace_back("documents");
   } else if (description.config.architecture == Architecture::encoder) {
     keys.emplace_back("pairs");
+  } else {
+    keys.emplace_back("marks");
   }
   require_known_keys(root, keys, "it", where);
   description.documents = parse_documents(root, where);
   if (root.contains("pairs")) {
     const bool pairs = member(root, "pairs", json::value_t::boolean, where).get<bool>();
     description.columns = pairs ? TextColumns::pair : TextColumns::one;
+  }
+  if (root.contains("marks")) {
+    description.marks = parse_marks(member(root, "marks", json::value_t::object, where), where);
   }
   description.tokenizers = parse_tokenizers(member(root, "tokenizers", json::value_t::object, where),
                                             description.config.architecture, where);
@@ -214,7 +238,8 @@ std::span<const TokenizerRole> tokenizer_roles(Architecture architecture) {
 }
 
 void save_description(const ModelFolder& folder, const ModelConfig& config, const Tokenizers& tokenizers,
-                      Documents documents, std::optional<TextColumns> columns) {
+                      std::optional<Documents> documents, std::optional<TextColumns> columns,
+                      const TranslationMarks& marks) {
   const std::span<const TokenizerRole> roles = tokenizer_roles(config.architecture);
   ensure(tokenizers.size() == roles.size(), "model directory", "{} tokenizers for {} roles", tokenizers.size(),
          roles.size());
@@ -234,14 +259,22 @@ void save_description(const ModelFolder& folder, const ModelConfig& config, cons
             {"version", kVersion},
             {"model", to_json(model_settings(copy))},
             {"tokenizers", std::move(names)}};
-  if (config.architecture == Architecture::causal_lm) {
-    const auto it = std::ranges::find(kDocumentNames, documents, &std::pair<std::string_view, Documents>::second);
+  if (config.architecture == Architecture::causal_lm && documents) {
+    const auto it = std::ranges::find(kDocumentNames, *documents, &std::pair<std::string_view, Documents>::second);
     root["documents"] = it->first;
   }
   if (config.architecture == Architecture::encoder && columns) {
     root["pairs"] = *columns == TextColumns::pair;
   }
+  if (marks != TranslationMarks{}) {
+    root["marks"] = {{"target_start", marks.target_start}, {"language_form", marks.language_form}};
+  }
   write_file(folder.config(), root.dump(2) + "\n");
+}
+
+void save_description(const ModelFolder& folder, const ModelDescription& description, const Tokenizers& tokenizers) {
+  save_description(folder, description.config, tokenizers, description.documents, description.columns,
+                   description.marks);
 }
 
 void require_no_model(const ModelFolder& folder) {
@@ -252,6 +285,9 @@ void require_no_model(const ModelFolder& folder) {
 ModelDescription load_description(const ModelFolder& folder) {
   const std::string path = folder.path.string();
   require<IoError>(std::filesystem::exists(folder.path), path, "there is no such model directory");
+  if (is_foreign_model(folder.path)) {
+    return foreign_description(folder.path);
+  }
   require<IoError>(std::filesystem::is_directory(folder.path), path, "is a file, expected a model directory");
   require<IoError>(std::filesystem::exists(folder.config()), path, "is not a model directory: it has no config.json");
   ModelDescription description = parse_description(read_file(folder.config()), folder.config().string());
@@ -263,6 +299,9 @@ ModelDescription load_description(const ModelFolder& folder) {
 }
 
 Tokenizers load_tokenizers(const ModelFolder& folder, const ModelDescription& description) {
+  if (is_foreign_model(folder.path)) {
+    return read_foreign_tokenizers(folder.path, read_foreign_model(folder.path));
+  }
   const ModelConfig& config = description.config;
   const std::span<const TokenizerRole> roles = tokenizer_roles(config.architecture);
   Tokenizers tokenizers;

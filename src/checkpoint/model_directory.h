@@ -13,6 +13,7 @@
 #include "models/config.h"
 #include "tensor_files/safetensors.h"
 #include "text/lines/documents.h"
+#include "text/translation_marks.h"
 #include "text/translation_tokenizers.h"
 
 namespace heed {
@@ -38,6 +39,8 @@ struct ModelDescription {
   std::optional<Documents> documents;
   // What an encoder was trained to read. Nothing for other models, and for encoders of earlier versions.
   std::optional<TextColumns> columns;
+  // Of an encoder-decoder that another program made; heed's own have none.
+  TranslationMarks marks;
 };
 
 struct ModelFolder {
@@ -54,11 +57,13 @@ struct ModelFolder {
 
 // Writes the tokenizers' files and config.json, with their checksums.
 void save_description(const ModelFolder& folder, const ModelConfig& config, const Tokenizers& tokenizers,
-                      Documents documents = Documents::none, std::optional<TextColumns> columns = std::nullopt);
+                      std::optional<Documents> documents = Documents::none,
+                      std::optional<TextColumns> columns = std::nullopt, const TranslationMarks& marks = {});
+void save_description(const ModelFolder& folder, const ModelDescription& description, const Tokenizers& tokenizers);
 // ConfigError when the folder holds a model already.
 void require_no_model(const ModelFolder& folder);
 
-// IoError or FormatError name the file that is missing or wrong.
+// Of heed's own folder or of another program's model. IoError or FormatError name the file that is missing or wrong.
 ModelDescription load_description(const ModelFolder& folder);
 
 // FormatError when they are not the ones in the description, or when an encoder-decoder's lack bos or eos.

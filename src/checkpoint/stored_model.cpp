@@ -4,6 +4,7 @@
 
 #include "checkpoint/adapter.h"
 #include "checkpoint/weights.h"
+#include "interchange/foreign_source.h"
 
 namespace heed {
 namespace {
@@ -47,6 +48,9 @@ void require_weights_of(const TensorFile& weights, const ModelFolder& folder, co
 }
 
 std::shared_ptr<const TensorFile> open_weights(const ModelFolder& folder, const ModelConfig& config) {
+  if (is_foreign_model(folder.path)) {
+    return open_foreign_weights(read_foreign_model(folder.path));
+  }
   auto file = std::make_shared<const SafeTensors>(folder.weights());
   require_weights_of(*file, folder, config);
   return file;
@@ -58,6 +62,7 @@ StoredModel::StoredModel(const ModelFolder& folder, Backend& backend, DType stor
   const ModelConfig& config = description.config;
   tokenizers_ = load_tokenizers(folder, description);
   documents_ = description.documents;
+  marks_ = description.marks;
   columns_ = description.columns;
   if (holds_adapter(folder)) {
     const AdaptedWeights adapted(folder, config, {.file = weights, .base = {}});

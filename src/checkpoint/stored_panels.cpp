@@ -122,13 +122,13 @@ std::vector<int64_t> half_panel_shape(const Shape& shape) {
 void hold_panels(const std::shared_ptr<const TensorFile>& file, Backend& backend, DType inputs, Weight& weight) {
   switch (file->at(weight.name()).type) {
     case StoredType::i8:
-      weight.hold(backend, int8_panels(file, weight));
+      weight.store(backend, int8_panels(file, weight));
       break;
     case StoredType::u8:
-      weight.hold(backend, int4_panels(file, weight));
+      weight.store(backend, int4_panels(file, weight));
       break;
     default:
-      weight.hold(backend, half_panels(file, weight), inputs);
+      weight.store(backend, half_panels(file, weight), inputs);
   }
 }
 

@@ -171,21 +171,21 @@ void StoredWeight::repeat_scales() {
   }
 }
 
-void StoredWeight::hold(Backend& backend, DType precision, Weight& weight) {
+void StoredWeight::load_into(Backend& backend, DType precision, Weight& weight) {
   const int64_t rows = shape_.rows(), scales = static_cast<int64_t>(scales_.size()) / std::max<int64_t>(1, rows);
   switch (tensor_.type) {
     case StoredType::i8:
-      weight.hold(backend, Int8Matrix{shape_, [this](int64_t first, int64_t count) { return int8_rows(first, count); },
-                                      ConstView(scales_.data(), DType::f32, 1, rows, rows), input_scale_});
+      weight.store(backend, Int8Matrix{shape_, [this](int64_t first, int64_t count) { return int8_rows(first, count); },
+                                       ConstView(scales_.data(), DType::f32, 1, rows, rows), input_scale_});
       break;
     case StoredType::u8:
-      weight.hold(backend, Int4Matrix{shape_, [this](int64_t first, int64_t count) { return int4_rows(first, count); },
-                                      ConstView(scales_.data(), DType::f32, rows, scales, scales)});
+      weight.store(backend, Int4Matrix{shape_, [this](int64_t first, int64_t count) { return int4_rows(first, count); },
+                                       ConstView(scales_.data(), DType::f32, rows, scales, scales)});
       break;
     default: {
       const DType stored = tensor_.type == StoredType::bf16 ? DType::bf16 : precision;
-      weight.hold(backend, {.weights = stored, .inputs = precision},
-                  [this](int64_t first, int64_t count) { return floats(first, count); });
+      weight.store(backend, {.weights = stored, .inputs = precision},
+                   [this](int64_t first, int64_t count) { return floats(first, count); });
     }
   }
 }

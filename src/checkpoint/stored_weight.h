@@ -37,7 +37,7 @@ class StoredWeight {
   StoredWeight& operator=(const StoredWeight&) = delete;
 
   // In the one form that its use needs, floating types in `precision`.
-  void hold(Backend& backend, DType precision, Weight& weight);
+  void load_into(Backend& backend, DType precision, Weight& weight);
 
  private:
   void repeat_scales();

@@ -88,7 +88,7 @@ void load_weights(const std::shared_ptr<const TensorFile>& file, Backend& backen
       if (in_panels(*file, file->at(weight.name()).type)) {
         hold_panels(file, backend, precision, weight);
       } else {
-        StoredWeight(*file, weight).hold(backend, precision, weight);
+        StoredWeight(*file, weight).load_into(backend, precision, weight);
       }
     }
   };
@@ -128,7 +128,7 @@ void load_frozen(const std::filesystem::path& path, Backend& backend, Trainables
   const SafeTensors file(path);
   for (size_t i = 0; i < trainables.weights().all().size(); ++i) {
     const Weight& weight = trainables.weights().all()[i];
-    if (trainables.part_of(i) != WeightPart::frozen) {
+    if (trainables.treatment_of(i) != WeightTreatment::frozen) {
       continue;
     }
     const std::vector<float> values = read_weight(file, file.at(weight.name()));

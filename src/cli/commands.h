@@ -15,6 +15,7 @@ Command embed_command();
 Command evaluate_command();
 Command export_command();
 Command generate_command();
+Command import_command();
 Command inspect_command();
 Command merge_command();
 Command plan_command();

@@ -15,15 +15,24 @@ namespace {
 
 constexpr int64_t kReadingTokens = 2048;  // about this many in one pass
 
-struct ReadingMarks {
-  int32_t begin, separator, end;
-};
-
-ReadingMarks reading_marks(const Tokenizer& tokenizer) {
+// As the tokenizer's file has it, or heed's own form: `begin a end`, `begin a separator b end`.
+std::vector<FramePart> reading_frame(const Tokenizer& tokenizer, int texts) {
+  if (const std::span<const FramePart> own = tokenizer.frame(texts); !own.empty()) {
+    return {own.begin(), own.end()};
+  }
   const SpecialTokens& special = tokenizer.special();
   require<FormatError>(special.eos != kNoToken, "tokenizer", "it has no eos, which ends a text");
-  return {(special.bos == kNoToken ? special.eos : special.bos).value,
-          (special.sep == kNoToken ? special.eos : special.sep).value, special.eos.value};
+  const TokenId begin = special.bos == kNoToken ? special.eos : special.bos;
+  const TokenId separator = special.sep == kNoToken ? special.eos : special.sep;
+  if (texts == 1) {
+    return {{.token = begin}, {.text = 0}, {.token = special.eos}};
+  }
+  return {
+      {.token = begin}, {.text = 0}, {.token = separator}, {.text = 1, .type = 1}, {.token = special.eos, .type = 1}};
+}
+
+size_t tokens_of(std::span<const FramePart> frame) {
+  return static_cast<size_t>(std::ranges::count(frame, FramePart::kToken, &FramePart::text));
 }
 
 // Takes tokens from the longer side until both fit.
@@ -100,14 +109,14 @@ std::vector<int32_t> word_rows(const Sequences& sequences, const std::vector<con
 
 EncodedText encode_text_or_pair(const Tokenizer& tokenizer, const TextOrPair& text, int64_t max_length,
                                 TooLong too_long, const std::string& where) {
-  const ReadingMarks marks = reading_marks(tokenizer);
+  const std::vector<FramePart> frame = reading_frame(tokenizer, text.second == nullptr ? 1 : 2);
   require_text(text.first, where);
   std::vector<int32_t> first = ids_of(tokenizer.encode(text.first)), second;
   if (text.second != nullptr) {
     require_text(*text.second, where);
     second = ids_of(tokenizer.encode(*text.second));
   }
-  const size_t around = text.second != nullptr ? 3 : 2;
+  const size_t around = tokens_of(frame);
   const auto most = static_cast<size_t>(max_length);
   require<FormatError>(most > around, where, "the model takes {} tokens, of which special tokens alone need {}", most,
                        around);
@@ -116,15 +125,15 @@ EncodedText encode_text_or_pair(const Tokenizer& tokenizer, const TextOrPair& te
                        first.size() + second.size() + around, most);
   cut_to(most - around, first, second);
   EncodedText encoded;
-  encoded.ids.push_back(marks.begin);
-  encoded.ids.insert(encoded.ids.end(), first.begin(), first.end());
-  if (text.second != nullptr) {
-    encoded.ids.push_back(marks.separator);
+  for (const FramePart& part : frame) {
+    if (part.text == FramePart::kToken) {
+      encoded.ids.push_back(part.token.value);
+    } else {
+      const std::vector<int32_t>& ids = part.text == 0 ? first : second;
+      encoded.ids.insert(encoded.ids.end(), ids.begin(), ids.end());
+    }
+    encoded.types.resize(encoded.ids.size(), part.type);
   }
-  encoded.types.resize(encoded.ids.size(), 0);
-  encoded.ids.insert(encoded.ids.end(), second.begin(), second.end());
-  encoded.ids.push_back(marks.end);
-  encoded.types.resize(encoded.ids.size(), text.second != nullptr ? 1 : 0);
   return encoded;
 }
 
@@ -139,20 +148,26 @@ EncodedText encode_line(const Tokenizer& tokenizer, const std::string& line, Tex
 
 EncodedText encode_words(const Tokenizer& tokenizer, std::span<const std::string> words, int64_t max_length,
                          const std::string& where) {
-  const ReadingMarks marks = reading_marks(tokenizer);
   require<FormatError>(!words.empty(), where, "has no word to label");
   EncodedText encoded;
-  encoded.ids.push_back(marks.begin);
-  for (const std::string& word : words) {
-    require_text(word, where);
-    encoded.first_of_words.push_back(static_cast<int32_t>(encoded.ids.size()));
-    const std::vector<int32_t> ids = ids_of(tokenizer.encode(&word == words.data() ? word : " " + word));
-    encoded.ids.insert(encoded.ids.end(), ids.begin(), ids.end());
-    if (ids.empty()) {
-      encoded.ids.push_back(tokenizer.special().unk.value);
+  const auto add_words = [&] {
+    for (const std::string& word : words) {
+      require_text(word, where);
+      encoded.first_of_words.push_back(static_cast<int32_t>(encoded.ids.size()));
+      const std::vector<int32_t> ids = ids_of(tokenizer.encode(&word == words.data() ? word : " " + word));
+      encoded.ids.insert(encoded.ids.end(), ids.begin(), ids.end());
+      if (ids.empty()) {
+        encoded.ids.push_back(tokenizer.special().unk.value);
+      }
+    }
+  };
+  for (const FramePart& part : reading_frame(tokenizer, 1)) {
+    if (part.text == FramePart::kToken) {
+      encoded.ids.push_back(part.token.value);
+    } else {
+      add_words();
     }
   }
-  encoded.ids.push_back(marks.end);
   require<FormatError>(static_cast<int64_t>(encoded.ids.size()) <= max_length, where,
                        "{} tokens with special tokens, but the model takes at most {}: split the sentence",
                        encoded.ids.size(), max_length);

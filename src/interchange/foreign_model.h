@@ -10,6 +10,7 @@
 #include "interchange/naming.h"
 #include "models/config.h"
 #include "text/lines/documents.h"
+#include "text/translation_marks.h"
 
 namespace heed {
 
@@ -20,12 +21,17 @@ struct SettingOrigin {
 };
 
 struct ForeignModel {
-  std::string family;  // "Llama"
+  std::string type;    // as its files name the family: "llama"
+  std::string family;  // for people: "Llama"
   ModelConfig config;
   ForeignNames names;
   std::shared_ptr<const TensorArchive> archive;
+  std::optional<Documents> documents = {};  // of a decoder; see ModelDescription
+  TranslationMarks marks = {};              // of an encoder-decoder
   std::vector<SettingOrigin> origins;
   std::vector<std::string> unread;  // keys that say nothing that heed knows
+
+  std::vector<std::string> notes() const;  // what was passed over, each a sentence
 };
 
 }  // namespace heed

@@ -7,12 +7,6 @@ namespace {
 
 constexpr std::string_view kLayerMark = "{layer}", kTermMark = "{term}", kPrefixMark = "{prefix}";
 
-bool is_norm(WeightRole role) {
-  return role == WeightRole::embedding_norm || role == WeightRole::query_norm || role == WeightRole::key_norm ||
-         role == WeightRole::sublayer_norm || role == WeightRole::branch_norm || role == WeightRole::final_norm ||
-         role == WeightRole::head_norm;
-}
-
 std::string replaced(std::string text, std::string_view mark, std::string_view by) {
   const size_t at = text.find(mark);
   return at == std::string::npos ? text : text.replace(at, mark.size(), by);

@@ -53,6 +53,9 @@ struct SpreadBucketsBackward;
 struct LinearAttentionForward;
 struct LinearAttentionBackward;
 struct LinearAttentionFold;
+// calls/ssru.h
+struct SsruForward;
+struct SsruBackward;
 // calls/loss.h
 struct OutputLoss;
 struct CrossEntropy;
@@ -154,6 +157,8 @@ class Backend {
   virtual void linear_attention(const LinearAttentionForward& call) = 0;
   virtual void linear_attention_backward(const LinearAttentionBackward& call) = 0;
   virtual void fold_linear_attention(const LinearAttentionFold& call) = 0;
+  virtual void ssru(const SsruForward& call) = 0;
+  virtual void ssru_backward(const SsruBackward& call) = 0;
   virtual void spread_buckets(const SpreadBuckets& call) = 0;
   virtual void spread_buckets_backward(const SpreadBucketsBackward& call) = 0;
 

@@ -10,6 +10,7 @@
 #include "kernels/calls/norm.h"
 #include "kernels/calls/optimizer.h"
 #include "kernels/calls/rows.h"
+#include "kernels/calls/ssru.h"
 #include "kernels/linear_attention_cost.h"
 
 namespace heed {
@@ -206,6 +207,15 @@ class ProfiledBackend final : public Backend {
   void fold_linear_attention(const LinearAttentionFold& call) override {
     time("fold linear attention", 0.0, bytes_of({call.memory.states.sums}),
          [&] { inner_.fold_linear_attention(call); });
+  }
+
+  void ssru(const SsruForward& call) override {
+    time("ssru", 0.0, bytes_of({call.gates, call.candidates, call.output, call.cells}), [&] { inner_.ssru(call); });
+  }
+  void ssru_backward(const SsruBackward& call) override {
+    time("ssru backward", 0.0,
+         bytes_of({call.gates, call.candidates, call.cells, call.d_output, call.d_gates, call.d_candidates}),
+         [&] { inner_.ssru_backward(call); });
   }
 
   void spread_buckets(const SpreadBuckets& call) override {

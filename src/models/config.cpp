@@ -123,6 +123,16 @@ void check_layers(const ModelConfig& config) {
   }
 }
 
+void check_recurrence(const ModelConfig& config) {
+  check(!config.is_recurrent() || config.architecture == Architecture::seq2seq,
+        "autoregression = \"ssru\" is for the decoder of architecture \"seq2seq\"");
+  check(
+      !config.is_recurrent() || config.positions == Positions::none || config.positions == Positions::sinusoidal ||
+          config.positions == Positions::learned,
+      "autoregression = \"ssru\" forms no pairs of tokens, so positions can't depend on both: use positions \"none\", "
+      "\"sinusoidal\" or \"learned\"");
+}
+
 // What layers that are the same can't differ in.
 void check_shared_layers(const ModelConfig& config) {
   const bool alike = config.inner.is_uniform() && config.key_value_heads.is_uniform() &&
@@ -195,6 +205,9 @@ void check_rotary(const ModelConfig& config) {
 }  // namespace
 
 std::vector<LayerPattern> ModelConfig::patterns_of(Stack stack) const {
+  if (stack == Stack::decoder && is_recurrent()) {
+    return {{{}}};
+  }
   if (window > 0) {
     return {{{HeadPattern::Kind::local, window}}};
   }
@@ -231,6 +244,9 @@ int64_t ModelConfig::most_heads_of_keys(int64_t layers) const {
 
 // Linear attention reads those of a chunk that is not summed yet.
 int64_t ModelConfig::cached_window() const {
+  if (is_recurrent()) {
+    return 2;  // a token and the cell of the one before it
+  }
   int64_t most = 0;
   for (int64_t layer = 0; layer < layers_of(Stack::decoder); ++layer) {
     for (const HeadPattern& part : pattern_of(Stack::decoder, layer)) {
@@ -395,6 +411,7 @@ void ModelConfig::validate() const {
   check(embedding_width == 0 || tying == Tying::none || head_layer,
         "embedding_width is {}, so tie needs a head_layer, which makes an output of that width", embedding_width);
   check_shared_layers(*this);
+  check_recurrence(*this);
   check(head == Head::tokens || tying == Tying::none, "tie = \"output\" needs head = \"tokens\"");
   check(branches == Branches::sequential || placement == NormPlacement::pre,
         "parallel branches need norm_placement = \"pre\": they read norms of the layer's input");

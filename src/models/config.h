@@ -56,6 +56,7 @@ struct ModelConfig {
   int64_t window = 0;                                          // local attention in all layers; 0: as `attention` says
   std::vector<LayerPattern> attention{{{}}};                   // of self-attention, one pattern per layer, repeated
   std::vector<LayerPattern> encoder_attention, decoder_attention;  // of one stack alone; empty: as `attention` says
+  Autoregression autoregression = Autoregression::attention;       // of an encoder-decoder's decoder
   LinearFeature linear_feature = LinearFeature::elu;               // of "linear" layers
 
   NormKind norm = NormKind::layer;
@@ -132,6 +133,7 @@ struct ModelConfig {
   Bias bias_of_attention_output() const;
   Bias bias_of_feed_forward() const { return bias_of(feed_forward_bias); }
   Bias bias_of_norms() const { return bias_of(norm_bias); }
+  bool is_recurrent() const { return autoregression == Autoregression::ssru; }
   bool has_relative_bias() const {
     return positions == Positions::relative_bias || positions == Positions::learned_relative_bias;
   }

@@ -37,8 +37,12 @@ Hidden EncoderOnly::pooled(Pass& pass, const Sequences& texts, const StackCall& 
   return pooled(pass, hidden(pass, texts, call), texts.segments());
 }
 
+Hidden EncoderOnly::text_embeddings(Pass& pass, const Hidden& hidden, const Segments& texts, Pooling pooling) const {
+  return text_layer_(pass, Hidden(pool(pass, hidden.var(), texts, pooling)));
+}
+
 Hidden EncoderOnly::text_embeddings(Pass& pass, const Sequences& texts, Pooling pooling) const {
-  return text_layer_(pass, Hidden(pool(pass, hidden(pass, texts).var(), texts.segments(), pooling)));
+  return text_embeddings(pass, hidden(pass, texts), texts.segments(), pooling);
 }
 
 Logits EncoderOnly::logits(Pass& pass, const Hidden& hidden) const {

@@ -20,6 +20,7 @@ class EncoderOnly {
   Hidden pooled(Pass& pass, const Hidden& hidden, const Segments& texts) const;
   Hidden pooled(Pass& pass, const Sequences& texts, const StackCall& call = {}) const;
   // The embedding of each text: pooled, and through the text layer where there is one. Not normalized.
+  Hidden text_embeddings(Pass& pass, const Hidden& hidden, const Segments& texts, Pooling pooling) const;
   Hidden text_embeddings(Pass& pass, const Sequences& texts, Pooling pooling) const;
 
   Logits logits(Pass& pass, const Hidden& hidden) const;

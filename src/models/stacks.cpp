@@ -115,6 +115,7 @@ StackShape stack_shape(const Scope& scope, const ModelConfig& config, Stack stac
       .final_norm = config.final_norm,
       .recompute = config.recompute,
       .shared = config.shared_layers,
+      .autoregression = config.autoregression,
   };
 }
 

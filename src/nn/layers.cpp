@@ -76,6 +76,13 @@ CrossAttentionCall cross_call(const StackCall& call, size_t layer) {
   return {.mask = call.cross_mask, .weights = call.maps == nullptr ? nullptr : &call.maps->cross[layer]};
 }
 
+std::variant<SelfAttention, Ssru> look_back_of(const Scope& scope, const StackShape& shape) {
+  if (shape.autoregression == Autoregression::ssru) {
+    return Ssru(scope, shape.attention);
+  }
+  return SelfAttention(scope, shape.attention);
+}
+
 void make_room_for_maps(const StackCall& call, size_t layers) {
   if (call.maps != nullptr) {
     call.maps->self.resize(layers);
@@ -110,17 +117,21 @@ Stream SelfAttentionLayer::operator()(Pass& pass, Stream stream, const Sequences
 
 DecoderLayer::DecoderLayer(const Scope& scope, const StackShape& shape)
     : around_self_(scope_of(scope, kSelfAttention), shape.residual),
-      self_attention_(scope_of(scope, kSelfAttention), shape.attention),
+      self_(look_back_of(scope_of(scope, kSelfAttention), shape)),
       around_cross_(scope_of(scope, kCrossAttention), shape.residual),
       cross_attention_(scope_of(scope, kCrossAttention), without_positions(shape.attention)),
       around_feed_forward_(scope_of(scope, kFeedForward), shape.residual),
       feed_forward_(scope_of(scope, kFeedForward), shape.feed_forward) {}
 
+Var DecoderLayer::look_back(Pass& pass, const Var& x, const Sequences& target, const SelfAttentionCall& call) const {
+  return std::visit([&](const auto& self) { return self(pass, x, target, call); }, self_);
+}
+
 Stream DecoderLayer::operator()(Pass& pass, Stream stream, const Sequences& target, const Memory& memory,
                                 const SelfAttentionCall& self, const CrossAttentionCall& cross,
                                 const Norm* next) const {
-  stream = around_self_(pass, stream.residual, self_attention_(pass, stream.normed, target, self),
-                        around_cross_.input_norm());
+  stream =
+      around_self_(pass, stream.residual, look_back(pass, stream.normed, target, self), around_cross_.input_norm());
   stream = around_cross_(pass, stream.residual, cross_attention_(pass, stream.normed, target, memory, cross),
                          around_feed_forward_.input_norm());
   return around_feed_forward_(pass, stream.residual, feed_forward_(pass, stream.normed), next);
@@ -128,8 +139,8 @@ Stream DecoderLayer::operator()(Pass& pass, Stream stream, const Sequences& targ
 
 Stream DecoderLayer::operator()(Pass& pass, Stream stream, const Sequences& target, const CachedMemory& memory,
                                 const SelfAttentionCall& self, const Norm* next) const {
-  stream = around_self_(pass, stream.residual, self_attention_(pass, stream.normed, target, self),
-                        around_cross_.input_norm());
+  stream =
+      around_self_(pass, stream.residual, look_back(pass, stream.normed, target, self), around_cross_.input_norm());
   stream = around_cross_(pass, stream.residual, cross_attention_(pass, stream.normed, memory),
                          around_feed_forward_.input_norm());
   return around_feed_forward_(pass, stream.residual, feed_forward_(pass, stream.normed), next);

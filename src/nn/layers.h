@@ -2,15 +2,19 @@
 #pragma once
 
 #include <optional>
+#include <variant>
 #include <vector>
 
 #include "nn/attention.h"
 #include "nn/feed_forward.h"
 #include "nn/norm.h"
+#include "nn/ssru.h"
 
 namespace heed {
 
 enum class FinalNorm : uint8_t { none, present };
+// How a token of a decoder that attends to a memory knows of those before it.
+enum class Autoregression : uint8_t { attention, ssru };
 // Whether all layers of a stack are one and the same, run over and over.
 enum class SharedLayers : uint8_t { no, yes };
 // parallel: attention and feed-forward read the same norm of x, x + attention(norm(x)) + feed_forward(norm(x)).
@@ -38,6 +42,7 @@ struct StackShape {
   FinalNorm final_norm = FinalNorm::present;
   Recompute recompute = Recompute::nothing;
   SharedLayers shared = SharedLayers::no;
+  Autoregression autoregression = Autoregression::attention;
 };
 
 // Attention maps, one tensor per layer; see AttentionForward::weights. They must outlive the tape: a layer that is
@@ -106,7 +111,7 @@ class SelfAttentionLayer {
   FeedForward feed_forward_;
 };
 
-// Self-attention, cross-attention to a memory, feed-forward: the layer of an encoder-decoder's decoder.
+// Self-attention or a recurrence, cross-attention to a memory, feed-forward: the layer of an encoder-decoder's decoder.
 class DecoderLayer {
  public:
   DecoderLayer(const Scope& scope, const StackShape& shape);
@@ -123,8 +128,10 @@ class DecoderLayer {
   const Norm* input_norm() const { return around_self_.input_norm(); }
 
  private:
+  Var look_back(Pass& pass, const Var& x, const Sequences& target, const SelfAttentionCall& call) const;
+
   Residual around_self_;
-  SelfAttention self_attention_;
+  std::variant<SelfAttention, Ssru> self_;
   Residual around_cross_;
   CrossAttention cross_attention_;
   Residual around_feed_forward_;

@@ -11,6 +11,7 @@
 #include "ops/attention/rotate.h"
 #include "ops/attention/soft_cap.h"
 #include "ops/attention/spread_buckets.h"
+#include "ops/attention/ssru.h"
 #include "ops/loss/label_loss.h"
 #include "ops/loss/loss.h"
 #include "ops/parts.h"
@@ -30,7 +31,7 @@ namespace heed {
 // Each op is a plain struct of exactly what its backward reads.
 using Op = std::variant<LinearOp, LowRankOp, EmbeddingOp, SelectRowsOp, PoolOp, AddNormOp, HeadNormOp, GateOp, RotateOp,
                         DropOp, ScaleOp, SoftCapOp, SpreadBucketsOp, RelativeKeysOp, AttentionOp, LinearAttentionOp,
-                        OutputLossOp, CrossEntropyOp, LabelLossOp, RecomputeOp, ToPartsOp, SumOfPartsOp>;
+                        SsruOp, OutputLossOp, CrossEntropyOp, LabelLossOp, RecomputeOp, ToPartsOp, SumOfPartsOp>;
 
 // Sees each op as it is recorded: its outputs have just been written, and nothing has changed them in place yet.
 class TapeObserver {

@@ -31,7 +31,7 @@ void Weight::borrow(ConstView value, Trainable* trainable) {
   own_ = Tensor();
 }
 
-void Weight::hold(Backend& backend, ProductTypes types, const RowSource& rows) {
+void Weight::store(Backend& backend, ProductTypes types, const RowSource& rows) {
   borrow({}, nullptr);
   if (use_ == WeightUse::product || use_ == WeightUse::product_and_table) {
     packed_ = backend.pack(shape_, types, rows);
@@ -51,27 +51,27 @@ void Weight::make_room_for(const Shape& matrix) {
   borrow({}, nullptr);
 }
 
-void Weight::hold(Backend& backend, const Int8Matrix& matrix) {
+void Weight::store(Backend& backend, const Int8Matrix& matrix) {
   make_room_for(matrix.shape);
   packed_ = backend.pack(matrix);
 }
 
-void Weight::hold(Backend& backend, const Int4Matrix& matrix) {
+void Weight::store(Backend& backend, const Int4Matrix& matrix) {
   make_room_for(matrix.shape);
   packed_ = backend.pack(matrix);
 }
 
-void Weight::hold(Backend& backend, const Int8Panels& panels) {
+void Weight::store(Backend& backend, const Int8Panels& panels) {
   make_room_for(panels.shape);
   packed_ = backend.adopt(panels);
 }
 
-void Weight::hold(Backend& backend, const Int4Panels& panels) {
+void Weight::store(Backend& backend, const Int4Panels& panels) {
   make_room_for(panels.shape);
   packed_ = backend.adopt(panels);
 }
 
-void Weight::hold(Backend& backend, const HalfPanels& panels, DType inputs) {
+void Weight::store(Backend& backend, const HalfPanels& panels, DType inputs) {
   make_room_for(panels.shape);
   packed_ = backend.adopt(panels, inputs);
 }

@@ -53,14 +53,14 @@ class Weight {
   // For inference: stores the values, which may have any type, in the one form that the use needs: packed, in the
   // weights' type, for a product; plain, in the inputs' type, for a table. Where a product's weight is also a table,
   // rows are looked up in the packed form.
-  void hold(Backend& backend, ProductTypes types, const RowSource& rows);
+  void store(Backend& backend, ProductTypes types, const RowSource& rows);
   // The same for a matrix of quantized values, which are always packed.
-  void hold(Backend& backend, const Int8Matrix& matrix);
-  void hold(Backend& backend, const Int4Matrix& matrix);
+  void store(Backend& backend, const Int8Matrix& matrix);
+  void store(Backend& backend, const Int4Matrix& matrix);
   // A matrix that is in panels already stays where it is.
-  void hold(Backend& backend, const Int8Panels& panels);
-  void hold(Backend& backend, const Int4Panels& panels);
-  void hold(Backend& backend, const HalfPanels& panels, DType inputs);
+  void store(Backend& backend, const Int8Panels& panels);
+  void store(Backend& backend, const Int4Panels& panels);
+  void store(Backend& backend, const HalfPanels& panels, DType inputs);
 
  private:
   void make_room_for(const Shape& matrix);

@@ -22,6 +22,8 @@ enum class WeightRole : uint8_t {
   query,
   key,
   value,
+  forget_gate,  // of a recurrence, as the next
+  candidate,
   attention_output,  // from all heads back to the model's width
   query_norm,
   key_norm,
@@ -42,6 +44,11 @@ enum class WeightRole : uint8_t {
   adapter_a,
   adapter_b,
 };
+
+inline bool is_norm(WeightRole role) {
+  return role == WeightRole::embedding_norm || role == WeightRole::query_norm || role == WeightRole::key_norm ||
+         role == WeightRole::sublayer_norm || role == WeightRole::branch_norm || role == WeightRole::final_norm;
+}
 
 // Matrices, tables and gains are multiplied with what comes in; biases are added.
 enum class WeightTerm : uint8_t { factor, bias };
@@ -72,6 +79,11 @@ struct WeightIdentity {
   bool is_of(Stack stack) const { return place.stack == stack; }
   bool is_of(Sublayer sublayer) const { return place.sublayer == sublayer; }
 };
+
+// The gain or the bias of a normalization.
+inline bool is_of_norm(const WeightIdentity& weight) {
+  return std::ranges::any_of(weight.roles, is_norm, &RoleRows::role);
+}
 
 // A token's vector, or what is added to it before the first layer.
 inline bool is_of_embedding(const WeightIdentity& weight) {

@@ -27,6 +27,9 @@ StageExchange::StageExchange(const Ranks& ranks, std::vector<int> copies, Backen
 void StageExchange::begin(const std::vector<Complete>& gradients, int64_t round) {
   ensure(own_.empty() && sent_.empty(), "exchange", "round {} begins before another one is finished", round);
   is_first_round_ = round == 0;
+  if (is_in_place(round)) {
+    return;
+  }
   for (const Complete& each : gradients) {
     for (const size_t slice : slices_[each.weight]) {
       const View gradient = each.gradient.empty() ? View() : in_slice(each, slice);

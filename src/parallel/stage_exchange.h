@@ -12,7 +12,7 @@ namespace heed {
 // An update's shards are dealt out in rounds, as by GradientExchange: in each, every copy has at most one, and copy c
 // the c-th. Whoever owns a slice adds the shards' gradients of it in their order, each complete before it is added. All
 // copies of a stage complete the gradients of the same weights in the same order, and so send and expect them in it.
-// Where there is one copy, it adds its own.
+// Where there is one copy, it adds its own, but for the first shard's, which already lie where the sum will be.
 class StageExchange {
  public:
   // `owners` divides the slices among `ranks`, of which `copies` hold this stage, in the order of their shards.
@@ -21,6 +21,8 @@ class StageExchange {
                 const SliceOwners& owners, DType type);
 
   void begin_update(int64_t shards) { shards_ = shards; }
+  // Whether this round's gradients are to lie in the trainables' gradients, which needs no copy.
+  bool is_in_place(int64_t round) const { return round == 0 && copies_.size() == 1; }
 
   // A gradient that is complete; without values where this copy has no shard in the round.
   struct Complete {

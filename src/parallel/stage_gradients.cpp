@@ -35,7 +35,10 @@ View StageGradients::of_update(size_t weight) const {
   return weight_in(trainables_.gradients(), trainables_.offset(weight), trainables_.weights().all()[weight].shape());
 }
 
-View StageGradients::of_shard(size_t weight) {
+View StageGradients::of_shard(size_t weight, int64_t shard) {
+  if (exchange_.is_in_place(shard)) {
+    return of_update(weight);
+  }
   if (shard_.empty()) {
     shard_ = Tensor({trainables_.gradients().elements()}, trainables_.gradients().type());
   }
@@ -44,6 +47,9 @@ View StageGradients::of_shard(size_t weight) {
 
 View StageGradients::open_table(int64_t shard) {
   const auto table = static_cast<size_t>(table_);
+  if (exchange_.is_in_place(shard)) {
+    return of_update(table);
+  }
   Tensor& open = open_[static_cast<size_t>(shard) % open_.size()];
   if (open.empty()) {
     open = Tensor(trainables_.weights().all()[table].shape(), trainables_.gradients().type());
@@ -55,7 +61,7 @@ View StageGradients::open_table(int64_t shard) {
 void StageGradients::begin(int64_t shard) {
   exchange_.finish();
   for (const size_t i : own_) {
-    trainables_.weights().all()[i].trainable().begin_gradient(of_shard(i));
+    trainables_.weights().all()[i].trainable().begin_gradient(of_shard(i, shard));
   }
   if (table_ >= 0) {
     trainables_.weights().all()[static_cast<size_t>(table_)].trainable().begin_gradient(open_table(shard));
@@ -73,7 +79,7 @@ void StageGradients::finish(int64_t shard) {
 void StageGradients::begin_routed(int64_t shard) {
   exchange_.finish();
   for (const size_t i : routed_) {
-    trainables_.weights().all()[i].trainable().begin_gradient(of_shard(i));
+    trainables_.weights().all()[i].trainable().begin_gradient(of_shard(i, shard));
   }
   if (table_ >= 0) {
     Trainable& trainable = trainables_.weights().all()[static_cast<size_t>(table_)].trainable();

@@ -38,7 +38,7 @@ class StageGradients {
 
  private:
   View of_update(size_t weight) const;
-  View of_shard(size_t weight);
+  View of_shard(size_t weight, int64_t shard);
   View open_table(int64_t shard);
   void complete(const std::vector<size_t>& weights, int64_t shard);
   void skip(const std::vector<size_t>& weights, int64_t shard);

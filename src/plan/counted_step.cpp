@@ -73,7 +73,7 @@ class CountedRun {
     CountedStep counted;
     for (const size_t i : held_) {
       const Weight& weight = weights_.all()[i];
-      counted.weights.push_back({weight.name(), weight.use(), weight.shape().elements(), 0.0, 0.0});
+      counted.weights.push_back({weight.identity(), weight.use(), weight.shape().elements(), 0.0, 0.0});
     }
     train(counted);
     counted.training_flops = profile_.flops();

@@ -20,7 +20,7 @@ struct RankPart {
 
 // A weight that the rank holds, and the products with it, forward and in all of the step.
 struct CountedWeight {
-  std::string name;
+  WeightIdentity identity;
   WeightUse use = WeightUse::vector;
   int64_t elements = 0;
   double forward_flops = 0.0, training_flops = 0.0;

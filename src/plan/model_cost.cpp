@@ -12,13 +12,12 @@ namespace {
 enum class Part : uint8_t { embeddings, attention, feed_forward, norms, output };
 constexpr std::array kPartNames{"embeddings", "attention", "feed-forward", "norms", "output"};
 
-Part part_of(std::string_view weight) {
-  const auto is_in = [&](std::string_view scope) { return weight.find(scope) != std::string_view::npos; };
-  return is_in("norm.")                                                 ? Part::norms
-         : is_in("feed_forward.")                                       ? Part::feed_forward
-         : is_in("attention.") || is_in("relative_bias")                ? Part::attention
-         : weight.starts_with("output.") || weight.starts_with("head.") ? Part::output
-                                                                        : Part::embeddings;
+Part part_of(const WeightIdentity& weight) {
+  return is_of_norm(weight)                                                 ? Part::norms
+         : weight.is_of(Sublayer::feed_forward)                             ? Part::feed_forward
+         : weight.place.sublayer || weight.has(WeightRole::relative_bias)   ? Part::attention
+         : weight.has(WeightRole::logits) || weight.has(WeightRole::labels) ? Part::output
+                                                                            : Part::embeddings;
 }
 
 }  // namespace
@@ -36,7 +35,7 @@ ModelCost cost_of(const ModelConfig& config, const PlanBatch& batch, DType stora
                  .activation_bytes = step.peak_bytes,
                  .kept_bytes = step.kept_bytes};
   for (const CountedWeight& weight : step.weights) {
-    const Part own = part_of(weight.name);
+    const Part own = part_of(weight.identity);
     PlanPart& multiplied = part(own == Part::embeddings ? Part::output : own);  // a table is the output projection too
     part(own).parameters += weight.elements;
     cost.parameters += weight.elements;

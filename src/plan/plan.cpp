@@ -8,7 +8,7 @@
 #include "plan/model_cost.h"
 #include "plan/muon_cost.h"
 #include "plan/short_run.h"
-#include "train/learner/planned_parts.h"
+#include "train/learner/weight_treatments.h"
 #include "train/run/trainer.h"
 
 namespace heed {
@@ -56,19 +56,19 @@ std::string describe_model(const ModelConfig& config) {
 }
 
 // Numbers of parameters, by what training does with them; those of adapters are trained.
-struct PartSizes {
+struct SizesByTreatment {
   int64_t trained = 0, frozen = 0, of_base = 0;
 };
 
-PartSizes part_sizes(const Recipe& recipe, const ModelConfig& config) {
+SizesByTreatment sizes_by_treatment(const Recipe& recipe, const ModelConfig& config) {
   Weights weights;
   const AnyModel model(Scope(weights), config);
-  const std::vector<WeightPart> parts = planned_parts(recipe, weights);
-  PartSizes sizes;
-  for (size_t i = 0; i < parts.size(); ++i) {
-    (parts[i] == WeightPart::trained  ? sizes.trained
-     : parts[i] == WeightPart::frozen ? sizes.frozen
-                                      : sizes.of_base) += weights.all()[i].shape().elements();
+  const std::vector<WeightTreatment> treatments = planned_treatments(recipe, weights);
+  SizesByTreatment sizes;
+  for (size_t i = 0; i < treatments.size(); ++i) {
+    (treatments[i] == WeightTreatment::trained  ? sizes.trained
+     : treatments[i] == WeightTreatment::frozen ? sizes.frozen
+                                                : sizes.of_base) += weights.all()[i].shape().elements();
   }
   return sizes;
 }
@@ -80,7 +80,7 @@ PlanMemory memory_of(const Recipe& recipe, const ModelConfig& config, const Plan
     other.recompute = recompute;
     return cost_of(other, shard, storage).activation_bytes;
   };
-  const PartSizes sizes = part_sizes(recipe, config);
+  const SizesByTreatment sizes = sizes_by_treatment(recipe, config);
   const int64_t copies = storage == DType::f32 ? 0 : size_of(storage);
   const int64_t averages = recipe.checkpoints.moving_average > 0.0 ? 1 : 0;
   const int64_t shards = recipe.training.accumulate * shards_per_batch(recipe.training);
@@ -122,7 +122,7 @@ ModelPlan plan_model(const PlanOptions& options) {
       .shards_per_batch = shards_per_batch(recipe.training),
       .updates = recipe.training.updates,
       .parameters = cost.parameters,
-      .trained_parameters = part_sizes(recipe, config).trained,
+      .trained_parameters = sizes_by_treatment(recipe, config).trained,
       .parts = std::move(cost.parts),
       .forward_flops = cost.forward_flops,
       .training_flops = cost.training_flops,

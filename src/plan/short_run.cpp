@@ -10,7 +10,7 @@
 #include "ops/tape.h"
 #include "optim/optimizer.h"
 #include "plan/random_batch.h"
-#include "train/learner/planned_parts.h"
+#include "train/learner/weight_treatments.h"
 #include "train/run/trainer.h"
 
 namespace heed {
@@ -36,7 +36,8 @@ class Run {
     PlanBatch smaller = plan.batch;
     smaller.sequences /= plan.shards_per_batch;
     smaller_.emplace(config, smaller, kSeed);
-    trainables_.emplace(backend, weights_, storage_, Trainables::Gradients::wanted, planned_parts(recipe, weights_));
+    trainables_.emplace(backend, weights_, storage_, Trainables::Gradients::wanted,
+                        planned_treatments(recipe, weights_));
     trainables_->initialize(backend, kSeed);
     trainables_->initialize_base(backend, kSeed);
     optimizer_.emplace(backend, *trainables_, recipe.optimizer);

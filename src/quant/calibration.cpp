@@ -39,6 +39,7 @@ struct CalibrationBatch {
   const CalibrationTokens& tokens;
   BatchRange range;
   Head head;
+  Pooling text_pooling;
 };
 
 void run(Pass& pass, const Seq2Seq& model, const CalibrationBatch& batch) {
@@ -56,7 +57,9 @@ void run(Pass& pass, const CausalLM& model, const CalibrationBatch& batch) {
 void run(Pass& pass, const EncoderOnly& model, const CalibrationBatch& batch) {
   const Sequences texts(part_of(batch.tokens.texts, batch.range));
   const bool of_tokens = batch.head == Head::tokens || batch.head == Head::token_labels;
-  model.logits(pass, of_tokens ? model.hidden(pass, texts) : model.pooled(pass, texts));
+  const Hidden rows = model.hidden(pass, texts);
+  model.logits(pass, of_tokens ? rows : model.pooled(pass, rows, texts.segments()));
+  model.text_embeddings(pass, rows, texts.segments(), batch.text_pooling);
 }
 
 ModelConfig without_dropout(ModelConfig config) {
@@ -87,7 +90,7 @@ InputsByWeight calibrate(const ModelFolder& folder, const CalibrationFiles& file
     Tape tape;
     tape.observe(observer);
     Pass pass = Pass::train(backend, DType::f32, tape, RandomKey{0});
-    model.visit([&](const auto& one) { run(pass, one, {tokens, range, config.head}); });
+    model.visit([&](const auto& one) { run(pass, one, {tokens, range, config.head, config.text_pooling}); });
   }
   return inputs;
 }

@@ -8,6 +8,7 @@
 #include "decode/scoring/perplexity.h"
 #include "decode/texts/text_generation.h"
 #include "decode/texts/text_translation.h"
+#include "decode/texts/translation_frame.h"
 #include "encode/encoder_texts.h"
 #include "quant/calibration_sides.h"
 #include "text/lines/multiline.h"
@@ -82,15 +83,16 @@ class PairCalibration {
       : files_(files),
         stored_(stored),
         scheduler_({stored.model(), backend, DType::f32}),
-        translator_{scheduler_, {stored.source(), stored.target()}} {
+        translator_{
+            .scheduler = scheduler_, .tokenizers = {stored.source(), stored.target()}, .marks = stored.marks()} {
     read();
   }
 
   CalibrationTokens take() {
     CalibrationTokens tokens{std::move(texts_), {}};
-    const int32_t bos = stored_.target().special().bos.value;
+    const std::vector<int32_t> start = TranslationFrame(translator_.tokenizers, translator_.marks, {}).target_start();
     for (const std::vector<int32_t>& target : targets_) {
-      tokens.inputs.push_back({bos});
+      tokens.inputs.push_back(start);
       tokens.inputs.back().insert(tokens.inputs.back().end(), target.begin(), target.end());
     }
     return tokens;
@@ -181,7 +183,7 @@ class PairCalibration {
 CalibrationTokens windows_of_text(const std::string& path, const StoredModel& stored, Backend& backend) {
   const Tokenizer& tokenizer = stored.text();
   std::vector<TokenId> tokens = encode_text(tokenizer, fmt::format("{}", fmt::join(first_lines(path), "\n")));
-  if (stored.documents().value_or(Documents::none) != Documents::none) {
+  if (begins_with_mark(stored.documents(), tokenizer)) {
     tokens.insert(tokens.begin(), beginning_of_document(tokenizer));
   }
   const std::vector<int32_t> ids = ids_of(tokens);

@@ -24,7 +24,8 @@ bool reads_norm_of_sublayer(const WeightIdentity& product, const WeightIdentity&
     case Sublayer::self_attention:
       break;
   }
-  return (product.is_of(Sublayer::self_attention) && product.has(WeightRole::query)) ||
+  return (product.is_of(Sublayer::self_attention) &&
+          (product.has(WeightRole::query) || product.has(WeightRole::forget_gate))) ||
          (branches == Branches::parallel && is_input_of_feed_forward(product));
 }
 

@@ -12,6 +12,7 @@
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/integer_panels.h"
 #include "models/any_model.h"
+#include "nn/weights/weight_layer.h"
 #include "quant/calibration.h"
 #include "quant/matrix_rounding.h"
 #include "tensor_files/safetensors_header.h"
@@ -62,7 +63,7 @@ class QuantizedTensors {
  private:
   void add(const Weight& weight) {
     const std::vector<float> values = exact_.values(weight);
-    QuantizedMatrix matrix{.name = weight.name(), .type = WeightType::f32};
+    QuantizedMatrix matrix{.name = weight.name(), .layer = layer_of_weight(weight), .type = WeightType::f32};
     RoundedWeight rounded;
     if (weight.use() == WeightUse::vector) {
       rounded = unrounded(values, weight.shape());
@@ -225,8 +226,7 @@ QuantizedModel quantize_directory(const ModelFolder& from, const ModelFolder& to
   require_groups(plan.types, plan.group, weights);
   require_calibration(plan, weights);
   QuantizedModel written = write_quantized(from, to, *stored, model, weights, plan);
-  save_description(to, description.config, tokenizers, description.documents.value_or(Documents::none),
-                   description.columns);
+  save_description(to, description, tokenizers);
   return written;
 }
 

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "models/any_model.h"
-#include "nn/weights/weight_layer.h"
 #include "report/figures/html.h"
 #include "report/page.h"
 #include "report/web_assets.h"
@@ -72,10 +71,9 @@ struct LayerRatios {
 std::vector<LayerRatios> ratios_of_layers(const std::vector<QuantizedMatrix>& matrices) {
   std::vector<LayerRatios> layers;
   for (const QuantizedMatrix& matrix : matrices) {
-    const std::string name = layer_of_weight(matrix.name);
-    auto it = std::ranges::find(layers, name, &LayerRatios::name);
+    auto it = std::ranges::find(layers, matrix.layer, &LayerRatios::name);
     if (it == layers.end()) {
-      it = layers.insert(layers.end(), {name, matrix.signal_to_noise, {}});
+      it = layers.insert(layers.end(), {matrix.layer, matrix.signal_to_noise, {}});
     }
     it->weights = std::min(it->weights, matrix.signal_to_noise);
     if (matrix.product_signal_to_noise) {

@@ -26,6 +26,17 @@ struct SpecialTokens {
   bool operator==(const SpecialTokens&) const = default;
 };
 
+// Of what a model reads: a token, or the place of a text.
+struct FramePart {
+  static constexpr int32_t kToken = -1;
+
+  int32_t text = kToken;  // 0: the first text, 1: the second
+  TokenId token{-1};
+  int32_t type = 0;
+
+  bool operator==(const FramePart&) const = default;
+};
+
 // By its name; ConfigError, which lists them, for anything else.
 TokenizerKind parse_tokenizer_kind(std::string_view name);
 
@@ -57,6 +68,10 @@ class Tokenizer {
   //   bpe, unigram (from elsewhere)  as SentencePiece itself does
   // Skips pad, bos, eos and sep. Always UTF-8: byte tokens that do not form a character become U+FFFD.
   std::string decode(std::span<const TokenId> tokens) const;
+
+  // What the tokenizer's file puts around one text, or around two that are read together. Empty for tokenizers that
+  // heed trains, around whose texts each kind of model has tokens of its own.
+  virtual std::span<const FramePart> frame(int /*texts*/) const { return {}; }
 
   // What a token adds to a text, whatever its neighbours are: empty for tokens that decode() skips, and none for kinds
   // that put white space between tokens (word, wordpiece).

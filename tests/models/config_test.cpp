@@ -104,6 +104,10 @@ TEST(ModelConfig, RefusesNumbersOutsideTheirRange) {
         c.shared_layers = SharedLayers::yes, c.attention = {{{HeadPattern::Kind::local, 2}}, {{}}};
       },
       {"shared_layers is true, but attention differs by layer"});
+  expect_invalid([](auto& c) { c.architecture = Architecture::causal_lm, c.autoregression = Autoregression::ssru; },
+                 {"autoregression = \"ssru\" is for the decoder of architecture \"seq2seq\""});
+  expect_invalid([](auto& c) { c.autoregression = Autoregression::ssru, c.positions = Positions::alibi; },
+                 {"autoregression = \"ssru\" forms no pairs", "\"learned\""});
   expect_invalid([](auto& c) { c.attention_scale = -1.0; }, {"attention_scale is -1", "or 0 for 1 / sqrt(head_width)"});
   expect_invalid([](auto& c) { c.output_scale = 0.0; }, {"output_scale is 0, expected above 0"});
   expect_invalid([](auto& c) { c.position_offset = -1; }, {"position_offset is -1", "expected 0"});

@@ -144,7 +144,15 @@ std::vector<NamedConfig> variants() {
   ModelConfig shared = small_config(Architecture::seq2seq);
   shared.shared_layers = SharedLayers::yes;
   shared.recompute = Recompute::layers;
-  return {{"EncoderOnlySharedLayersOfNarrowEmbeddings", albert},
+  ModelConfig recurrent = post;
+  recurrent.autoregression = Autoregression::ssru;
+  ModelConfig recomputed_recurrence = small_config(Architecture::seq2seq);
+  recomputed_recurrence.autoregression = Autoregression::ssru;
+  recomputed_recurrence.recompute = Recompute::layers;
+  recomputed_recurrence.bias = Bias::none;
+  return {{"Seq2SeqRecurrentPostNorm", recurrent},
+          {"Seq2SeqRecurrentRecomputed", recomputed_recurrence},
+          {"EncoderOnlySharedLayersOfNarrowEmbeddings", albert},
           {"EncoderOnlyNarrowEmbeddings", electra},
           {"EncoderOnlyLearnedPositionsAndRelativeBias", mpnet},
           {"Seq2SeqSharedLayersRecomputed", shared},

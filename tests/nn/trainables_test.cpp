@@ -169,7 +169,7 @@ TEST(Weights, StoredForMeasuringAreTheInitialOnesOfTraining) {
   }
   Trainables trainables(*backend, trained, DType::bf16, Trainables::Gradients::none);
   trainables.initialize(*backend, 3);
-  held.hold_initial(*backend, DType::bf16, 3);
+  held.store_initial(*backend, DType::bf16, 3);
   EXPECT_EQ(values_of(held.find("table").value().matrix), values_of(trained.find("table").value().matrix));
   EXPECT_EQ(values_of(held.find("gain").vector()), values_of(trained.find("gain").vector()));
 }

@@ -175,6 +175,11 @@ SEQ2SEQ = {
     "linear and strided layers": {
         "positions": "sinusoidal", "attention": ["linear", "strided:2"], "embedding_norm": True,
         "key_value_heads": 1, "value_width": 4},
+    "recurrence in the decoder, post-norm": {
+        "positions": "sinusoidal", "sinusoid": "halves-inclusive", "autoregression": "ssru", "norm_placement": "post",
+        "final_norm": False, "source_vocabulary": 53, "tie": "all", "embedding_scale": "sqrt-model"},
+    "recurrence without biases": {
+        **RMS_GATED, **GROUPED, "positions": "learned", "autoregression": "ssru", "attention": ["local:4", "full"]},
     "inclusive halves of sines and cosines from two": {
         "positions": "sinusoidal", "sinusoid": "halves-inclusive", "position_offset": 2,
         "source_vocabulary": 53, "tie": "all", "embedding_scale": "sqrt-model"},

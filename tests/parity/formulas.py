@@ -18,7 +18,7 @@ DEFAULTS = {
     "qk_norm": "none", "epsilon": 1e-5, "bias": True, "attention_bias": "default", "feed_forward_bias": "default",
     "norm_bias": "default", "output_bias": True, "logit_cap": 0.0, "attention_cap": 0.0, "token_types": 0,
     "head": "tokens", "pooling": "first", "labels": [], "sinusoid": "interleaved", "position_offset": 0,
-    "head_layer": "none", "head_layer_norm": False, "embedding_width": 0, "shared_layers": False,
+    "autoregression": "attention", "head_layer": "none", "head_layer_norm": False, "embedding_width": 0, "shared_layers": False,
     "attention_scale": 0.0, "output_scale": 1.0, "norm_gain": "plain",
 }
 ACTIVATIONS = {"linear": lambda x: x, "tanh": torch.tanh, "relu": functional.relu, "gelu": functional.gelu, "silu": functional.silu,
@@ -141,6 +141,31 @@ class Attention(nn.Module):
         return self.joined(join_heads(attend(query, key, value, sees, bias, c["attention_cap"], **options)))
 
 
+class Ssru(nn.Module):
+    """Kim et al. (2019): c[t] = f[t] c[t-1] + (1 - f[t]) W x[t], where f[t] = sigmoid(W_f x[t] + b); relu(c) goes on."""
+
+    pattern = "full"
+
+    def __init__(self, c):
+        super().__init__()
+        has = has_bias(c, "attention") or c["attention_bias"] == "inputs"
+        self.forget = nn.Linear(c["model"], c["model"], bias=has)
+        self.candidate = nn.Linear(c["model"], c["model"], bias=False)
+
+    def add_to(self, oracle, name):
+        oracle.add(name + ".projection.weight", self.forget.weight, self.candidate.weight)
+        if self.forget.bias is not None:
+            oracle.add(name + ".gate_bias", self.forget.bias)
+
+    def forward(self, x, *_):
+        forget, candidate = torch.sigmoid(self.forget(x)), self.candidate(x)
+        cell, cells = torch.zeros_like(x[:, 0]), []
+        for t in range(x.shape[1]):
+            cell = forget[:, t] * cell + (1 - forget[:, t]) * candidate[:, t]
+            cells.append(cell)
+        return functional.relu(torch.stack(cells, dim=1))
+
+
 class FeedForward(nn.Module):
     def __init__(self, c):
         super().__init__()
@@ -186,7 +211,9 @@ class Layer(nn.Module):
     def __init__(self, c, pattern, both_ways, reads_memory):
         super().__init__()
         self.parallel = c["branches"] == "parallel"
-        self.attention, self.around_attention = Attention(c, pattern, both_ways), Residual(c)
+        recurrent = reads_memory and c["autoregression"] == "ssru"
+        self.attention = Ssru(c) if recurrent else Attention(c, pattern, both_ways)
+        self.around_attention = Residual(c)
         self.cross, self.around_cross = (Attention(c), Residual(c)) if reads_memory else (None, None)
         self.feed_forward, self.around_feed_forward = FeedForward(c), None if self.parallel else Residual(c)
 

@@ -39,6 +39,19 @@ def swap_first_two(parts):
     return swapped
 
 
+def gates_negated(value):
+    gates, candidates = value.chunk(2)
+    return torch.cat([-gates, candidates])
+
+
+def cells_without_relu(self, x, *_):
+    with mock.patch.object(formulas.functional, "relu", lambda cells: cells):
+        return SSRU(self, x)
+
+
+SSRU = formulas.Ssru.forward
+
+
 def in_direction(both_ways):
     """All self-attention sees this."""
     real = formulas.visible
@@ -157,6 +170,14 @@ MISTAKES = [
     ("causal, pairs slowed by yarn", "yarn's usual turns at the fast end", {"rotary_fast_turns": 32.0}, None),
     ("causal, pairs slowed by yarn", "yarn's usual magnitude", {"rotary_magnitude": 0.0}, None),
     ("causal, scaled relative", "scores by the width of heads", {"attention_scale": 0.0}, None),
+    ("encoder-decoder, recurrence in", "gates and candidates swapped", {},
+     with_parameter("self_attention.projection.weight", swap_first_two(2))),
+    ("encoder-decoder, recurrence in", "another bias of the gates", {},
+     with_parameter("gate_bias", lambda bias: bias.flip(0))),
+    ("encoder-decoder, recurrence without", "cells that go on negative", {},
+     replace(formulas.Ssru, "forward", cells_without_relu)),
+    ("encoder-decoder, recurrence without", "what is forgotten kept", {},
+     with_parameter("self_attention.projection.weight", gates_negated)),
     ("encoder-decoder, inclusive", "frequencies that end before a ten thousandth", {"sinusoid": "halves"}, None),
     ("encoder-decoder, inclusive", "positions from zero", {"position_offset": 0}, None),
     ("encoder-decoder, relative bias, another", "scores by the width of heads", {"attention_scale": 0.0}, None),

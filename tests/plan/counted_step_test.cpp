@@ -67,7 +67,7 @@ TEST(CountedStep, SumsOverSharesAreThoseThatTheModelAsksFor) {
 
 // The first tokens of two sequences, and two more steps.
 Profile decode(Backend& backend, Profile& profile, Weights& weights, const AnyModel& model) {
-  weights.hold_initial(backend, DType::f32, 1);
+  weights.store_initial(backend, DType::f32, 1);
   const Inference inference{model, backend, DType::f32};
   const std::unique_ptr<Stepper> stepper = make_stepper(inference);
   const bool reads = model.config().architecture == Architecture::seq2seq;

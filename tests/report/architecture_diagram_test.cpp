@@ -158,6 +158,31 @@ TEST(ArchitectureDiagram, ShowsScalesAndWherePositionsBegin) {
   EXPECT_THAT(svg, HasSubstr("Layer norm, 1 + gain"));
 }
 
+TEST(ArchitectureDiagram, ShowsHeadLayersAndNarrowEmbeddings) {
+  ModelConfig config = small_config(Architecture::encoder);
+  config.embedding_width = 6;
+  config.head_layer = Activation::gelu;
+  config.head_layer_norm = HeadLayerNorm::present;
+  config.tying = Tying::output;
+  config.shared_layers = SharedLayers::yes;
+  expect_texts_in_boxes(config);
+  const std::string svg = architecture_diagram(config);
+  EXPECT_THAT(texts_of(svg), HasSubstr("from 6 to 8"));
+  EXPECT_THAT(svg, HasSubstr("Head layer, 8 &#8594; 6"));
+  EXPECT_THAT(texts_of(svg), HasSubstr("gelu, normed"));
+  EXPECT_THAT(svg, Not(HasSubstr("2 &#215; ")));  // parameters of each of two layers
+}
+
+TEST(ArchitectureDiagram, ShowsARecurrentDecoder) {
+  ModelConfig config = small_config(Architecture::seq2seq);
+  config.autoregression = Autoregression::ssru;
+  expect_texts_in_boxes(config);
+  const std::string svg = architecture_diagram(config);
+  EXPECT_THAT(svg, HasSubstr("Simple recurrence"));
+  EXPECT_THAT(svg, Not(HasSubstr("Causal self-attention")));
+  EXPECT_THAT(svg, HasSubstr("Cross-attention"));
+}
+
 TEST(ArchitectureDiagram, ShowsWhereTheNormsAre) {
   ModelConfig config = small_config(Architecture::causal_lm);
   config.final_norm = FinalNorm::none;

@@ -26,7 +26,7 @@ class EncoderTextsTest : public testing::Test {
     });
     config_.source_vocabulary = tokenizer_->vocabulary_size();
     model_.emplace(Scope(weights_), config_);
-    weights_.hold_initial(*backend_, DType::f32, 1);
+    weights_.store_initial(*backend_, DType::f32, 1);
   }
 
   EncoderTexts read(const std::vector<SampleLine>& lines) const {

@@ -15,13 +15,15 @@ QuantizationContent quantized() {
   QuantizationContent content;
   content.name = "<small>";
   content.type = WeightType::int8_static;
-  QuantizedMatrix first{.name = "encoder.layers.0.attention.output.weight", .type = WeightType::int8_static};
+  QuantizedMatrix first{
+      .name = "encoder.layers.0.attention.output.weight", .layer = "encoder.layers.0", .type = WeightType::int8_static};
   first.signal_to_noise = 45.0;
   first.product_signal_to_noise = 30.0;
   first.input_largest_over_rms = 27.3;
   first.range = "entropy";
   first.smoothed = Smoothed::yes;
-  QuantizedMatrix second{.name = "encoder.layers.0.feed_forward.inner.weight", .type = WeightType::f32};
+  QuantizedMatrix second{
+      .name = "encoder.layers.0.feed_forward.inner.weight", .layer = "encoder.layers.0", .type = WeightType::f32};
   second.signal_to_noise = std::numeric_limits<double>::infinity();
   second.largest_over_rms = 5.5;
   content.weights = {.matrices = {first, second}, .bytes_before = 4'000'000, .bytes_after = 1'000'000};

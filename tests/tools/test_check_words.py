@@ -30,6 +30,12 @@ class CheckWords(unittest.TestCase):
         self.assertEqual(self.run_on("src/text/a.h", "// Of the last call.\nint calls;\n")[0], 1)
         self.assertEqual(self.run_on("src/text/a.h", "// Calls so far.\nint calls;  // Of all: none\n")[0], 0)
 
+    def test_a_weight_is_asked_for_its_place_and_not_for_its_name(self):
+        status, output = self.run_on("src/plan/a.cpp", "return name.starts_with(\"decoder.\");\n")
+        self.assertEqual(status, 1)
+        self.assertIn("src/plan/a.cpp:1: write a question to the weight's identity", output)
+        self.assertEqual(self.run_on("src/interchange/a.cpp", "return name.starts_with(\"decoder.\");\n")[0], 0)
+
 
 if __name__ == "__main__":
     unittest.main()

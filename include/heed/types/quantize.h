@@ -48,7 +48,7 @@ enum class Compensated : uint8_t { no, yes };
 enum class Smoothed : uint8_t { no, yes };
 
 struct QuantizedMatrix {
-  std::string name;
+  std::string name, layer;  // layer: "encoder.layers.0", or where else in the model it is
   WeightType type = WeightType::f32;
   int64_t bytes = 0;
   double signal_to_noise = 0.0;   // of its values

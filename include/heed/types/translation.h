@@ -27,6 +27,12 @@ inline constexpr std::array<NamedValue<UnknownWords>, 3> kUnknownWordsNames{
 
 //   score = (sum of log-probabilities) / length^length_penalty      length: tokens of the translation and its end
 //         + coverage_penalty * (sum over source tokens of ln min(1, the attention that all target tokens paid to it))
+// Of a model that knows several, as its vocabulary has them: "de", "deu_Latn", "de_DE". Empty: the model's own, or the
+// only one.
+struct LanguagePair {
+  std::string source = {}, target = {};
+};
+
 struct TranslationOptions {
   int64_t beam = 1;  // hypotheses kept per sentence; 1 is greedy
   double length_penalty = 1.0;
@@ -52,6 +58,7 @@ struct TranslationOptions {
   // The N most likely next tokens after the prefix, each with its best translation; 0: off.
   int64_t alternatives = 0;
   UnknownWords unknown = UnknownWords::keep;
+  LanguagePair languages = {};
 };
 
 // Token `target` of the translation attends most to token `source` of the line; both count from 0.

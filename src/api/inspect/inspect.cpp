@@ -22,7 +22,9 @@ class Measured {
     }
   }
 
-  bool is_frozen(size_t weight) const { return !start_.parts.empty() && start_.parts[weight] != WeightPart::trained; }
+  bool is_frozen(size_t weight) const {
+    return !start_.treatments.empty() && start_.treatments[weight] != WeightTreatment::trained;
+  }
   const WeightsAtStart& start() const { return start_; }
 
   const std::deque<Weight>& weights() const { return weights_.all(); }
@@ -35,7 +37,7 @@ class Measured {
     add_adapters(weights_, {.rank = description.rank, .alpha = description.alpha, .matrices = description.matrices});
     for (const Weight& weight : weights_.all()) {
       const bool of_base = !is_adapter(weight) && std::ranges::count(description.whole, weight.name()) == 0;
-      start_.parts.push_back(of_base ? WeightPart::of_base : WeightPart::trained);
+      start_.treatments.push_back(of_base ? WeightTreatment::of_base : WeightTreatment::trained);
     }
   }
 

@@ -1,7 +1,7 @@
 #include "api/inspect/inspected_model.h"
 
 #include "checkpoint/model_directory.h"
-#include "train/learner/planned_parts.h"
+#include "train/learner/weight_treatments.h"
 #include "train/recipe/recipe.h"
 
 namespace heed {
@@ -73,7 +73,7 @@ WeightsAtStart weights_at_start(const InspectedModel& model, const ModelConfig& 
   }
   const Recipe& recipe = *model.recipe;
   if (model.from == nullptr) {
-    return {{}, planned_parts(recipe, weights), {}};
+    return {{}, planned_treatments(recipe, weights), {}};
   }
   validate_adapter(recipe);
   if (recipe.adapter.rank > 0) {
@@ -83,8 +83,8 @@ WeightsAtStart weights_at_start(const InspectedModel& model, const ModelConfig& 
   config.source_vocabulary = sized.source_vocabulary;
   config.target_vocabulary = sized.target_vocabulary;
   WeightsAtStart start{model.from->match(weights, config, model.tokenizers), {}, {}};
-  start.parts = parts_after(start.taken, recipe, weights);
-  start.warning = frozen_at_random(start.taken, weights, start.parts);
+  start.treatments = treatments_after(start.taken, recipe, weights);
+  start.warning = frozen_at_random(start.taken, weights, start.treatments);
   return start;
 }
 

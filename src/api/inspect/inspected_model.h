@@ -28,9 +28,9 @@ InspectedModel inspected_model(const std::string& path, const std::vector<std::s
 
 // What a recipe's training does with each weight before its first update.
 struct WeightsAtStart {
-  TakenWeights taken;             // of the model that it begins from
-  std::vector<WeightPart> parts;  // none of a model directory
-  std::string warning;            // of random values that stay; empty: none
+  TakenWeights taken;                       // of the model that it begins from
+  std::vector<WeightTreatment> treatments;  // none of a model directory
+  std::string warning;                      // of random values that stay; empty: none
 };
 // The weights of a recipe's model with the vocabularies of `sized`. Registers the adapters, too.
 WeightsAtStart weights_at_start(const InspectedModel& model, const ModelConfig& sized, Weights& weights);

@@ -134,7 +134,7 @@ class Probing {
         model_(Scope(weights_), config_),
         start_(weights_at_start(inspected_, config_, weights_)),
         trainables_(*backend_, fitting(weights_, options.path), DType::f32, Trainables::Gradients::wanted,
-                    start_.parts),
+                    start_.treatments),
         batch_(config_, options) {
     if (!inspected_.weights.empty()) {
       load_weights();
@@ -205,9 +205,8 @@ class Probing {
       probe_.parameters.push_back({weight.name(), weight.shape().text(),
                                    trained ? norm_of(weight.trainable().gradient()) : 0.0,
                                    norm_of(weight.value().matrix), trained});
-    }
-    for (const ProbedGradient& one : probe_.parameters) {
-      const std::string layer = layer_of_weight(one.name);
+      const ProbedGradient& one = probe_.parameters.back();
+      const std::string layer = layer_of_weight(weight);
       if (probe_.layers.empty() || probe_.layers.back().name != layer) {
         probe_.layers.push_back({layer, "", 0.0, 0.0, false});
       }

@@ -62,6 +62,7 @@ Command evaluate_command() {
                   {required(option("--source FILE", evaluation.source, "source sentences, one per line")),
                    required(option("--reference FILE", evaluation.reference, "reference translations, one per line"))},
                   search_options(evaluation.translation),
+                  language_options(evaluation.translation.languages),
                   {context_option(options->model), rotary_scaling_option(options->model)},
                   {ensemble_option(options->model), cache_option(options->model), shortlist_option(options->shortlist),
                    formerly("--output", option("--out FILE", evaluation.output, "write the translations to this file")),

@@ -19,6 +19,7 @@ constexpr size_t kPairsAtOnce = 1000;
 
 struct ScoreOptions {
   ModelOptions model;
+  LanguagePair languages;
   std::string source, target;
 };
 
@@ -38,7 +39,7 @@ void score_files(const ScoreOptions& options) {
     };
     for (const PairScore& pair : translator.score(
              {.sources = std::span(sources).subspan(begin, count), .targets = std::span(targets).subspan(begin, count)},
-             {line_of(options.source), line_of(options.target)})) {
+             {line_of(options.source), line_of(options.target)}, options.languages)) {
       text += fmt::format("{:.6f}\t{}\n", pair.log_probability, pair.tokens);
     }
   }
@@ -53,6 +54,7 @@ Command score_command() {
       .name = "score",
       .summary = "print the log-probabilities and token counts of given translations",
       .options = joined({model_options(options->model),
+                         language_options(options->languages),
                          {context_option(options->model), rotary_scaling_option(options->model),
                           cache_option(options->model), ensemble_option(options->model),
                           required(option("--source FILE", options->source, "source sentences, one per line")),

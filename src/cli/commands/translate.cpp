@@ -216,6 +216,7 @@ Command translate_command() {
             formerly("--output",
                      option("--out FILE", options->output, "where the translations go; -: standard output"))},
            search_options(translation),
+           language_options(translation.languages),
            {context_option(options->model), rotary_scaling_option(options->model)},
            {ensemble_option(options->model), cache_option(options->model), shortlist_option(options->shortlist),
             option("--n-best N", translation.n_best,

@@ -60,4 +60,10 @@ std::vector<Option> search_options(TranslationOptions& options) {
                "unknown words: keep, avoid, or copy the source word that they attend to most")}});
 }
 
+std::vector<Option> language_options(LanguagePair& languages) {
+  return {option("--source-language NAME", languages.source,
+                 "of a model that knows several, as its vocabulary has it: de, deu_Latn, de_DE"),
+          option("--target-language NAME", languages.target, "the language to translate into, likewise")};
+}
+
 }  // namespace heed::cli

@@ -37,6 +37,11 @@ CacheShape target_cache_shape(const ModelConfig& config, const StepperOptions& o
   shape.roll_back = options.roll_back;
   shape.linear_layers = linear_layers_that_run(config, options);
   shape.linear_feature = config.linear_feature;
+  if (config.is_recurrent()) {  // cells, in two parts, take the place of keys and values
+    shape.width = shape.value_width = config.model;
+    shape.heads = 1;
+    shape.heads_of_layers.clear();
+  }
   return shape;
 }
 

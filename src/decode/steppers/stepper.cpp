@@ -30,6 +30,8 @@ void require_cache_type(const Inference& inference) {
   for (const Inference& member : inference.members()) {
     require<ConfigError>(as_computed || member.model.config().linear_layers_of_decoder().empty(), "cache",
                          "the model has linear attention, whose cache is always in the run's precision");
+    require<ConfigError>(as_computed || !member.model.config().is_recurrent(), "cache",
+                         "the model's decoder is recurrent, and its cells are always in the run's precision");
   }
 }
 

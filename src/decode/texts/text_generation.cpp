@@ -29,7 +29,7 @@ std::vector<TokenId> tokens_of_prompt(const TextGenerator& generator, const std:
                                       const GenerationOptions& options, const std::string& where) {
   require_text(prompt, where);
   std::vector<TokenId> tokens = encode_text(generator.tokenizer, prompt);
-  const bool has_mark = generator.documents.value_or(Documents::none) != Documents::none;
+  const bool has_mark = begins_with_mark(generator.documents, generator.tokenizer);
   const auto max_tokens = static_cast<size_t>(generator.scheduler.inference().max_length()) - (has_mark ? 1 : 0);
   if (tokens.size() > max_tokens) {
     require<FormatError>(

@@ -10,6 +10,7 @@
 #include "decode/scoring/forced_texts.h"
 #include "decode/search/scored_tokens.h"
 #include "decode/texts/alignment.h"
+#include "decode/texts/translation_frame.h"
 #include "decode/texts/unknown_words.h"
 #include "text/token_ids.h"
 #include "text/unicode/unicode.h"
@@ -24,27 +25,23 @@ std::string name_line(const LineName& name, size_t line) {
   return name ? name(line) : fmt::format("line {}", line + 1);
 }
 
-// How many tokens of a line the model takes, its end included, and what happens to the rest.
+// How many tokens of a line the model takes, and what happens to the rest.
 struct Room {
   int64_t max_length;
   TooLong too_long;
+  int64_t around;  // tokens beside those of the text
 };
 
 std::vector<int32_t> tokens_of_line(const Tokenizer& tokenizer, const std::string& line, const Room& room,
                                     const LineName& name, size_t i) {
   require_text(line, name_line(name, i));
   std::vector<int32_t> ids = ids_of(tokenizer.encode(line));
-  if (const auto tokens = static_cast<int64_t>(ids.size()) + 1; tokens > room.max_length) {
+  if (const auto tokens = static_cast<int64_t>(ids.size()) + room.around; tokens > room.max_length) {
     require<FormatError>(room.too_long == TooLong::truncate, name_line(name, i),
                          "{} tokens with the end, but the model takes at most {}: shorten or split the line", tokens,
                          room.max_length);
-    ids.resize(static_cast<size_t>(room.max_length) - 1);
+    ids.resize(static_cast<size_t>(std::max<int64_t>(0, room.max_length - room.around)));
   }
-  return ids;
-}
-
-std::vector<int32_t> with_end(std::vector<int32_t> ids, const Tokenizer& tokenizer) {
-  ids.push_back(tokenizer.special().eos.value);
   return ids;
 }
 
@@ -82,14 +79,15 @@ std::vector<std::vector<size_t>> batches_by_length(const std::vector<std::vector
   return batches;
 }
 
-// The tokens that each line's translation begins with: bos and the prefix, if there are prefixes.
-std::vector<std::vector<int32_t>> first_tokens(const TextTranslator& translator, std::span<const std::string> lines,
-                                               const TranslationOptions& options, const LineName& name) {
+// The tokens that each line's translation begins with: those of all translations, and the prefix if there are prefixes.
+std::vector<std::vector<int32_t>> first_tokens(const TextTranslator& translator, const TranslationFrame& frame,
+                                               std::span<const std::string> lines, const TranslationOptions& options,
+                                               const LineName& name) {
   require<ConfigError>(options.prefixes.empty() || options.prefixes.size() == lines.size(), "translation",
                        "{} prefixes for {} lines", options.prefixes.size(), lines.size());
   const int64_t model_length = translator.scheduler.inference().max_length();
   const int64_t limit = options.max_length > 0 ? std::min(options.max_length, model_length) : model_length;
-  std::vector<std::vector<int32_t>> first(lines.size(), {translator.tokenizers.target.special().bos.value});
+  std::vector<std::vector<int32_t>> first(lines.size(), frame.target_start());
   for (size_t i = 0; i < options.prefixes.size(); ++i) {
     const std::string where = "the prefix of " + name_line(name, i);
     require_text(options.prefixes[i], where);
@@ -132,9 +130,10 @@ void require_room(const ForcedPhrases& forced, std::span<const int32_t> prefix, 
                        needed, max_length);
 }
 
-SearchRules rules_of(const TextTranslator& translator, const WritingRules& writing = {}) {
+SearchRules rules_of(const TextTranslator& translator, const TranslationFrame& frame,
+                     const WritingRules& writing = {}) {
   const Tokenizer& target = translator.tokenizers.target;
-  SearchRules rules{.bos = target.special().bos.value,
+  SearchRules rules{.bos = frame.target_start().front(),
                     .tokens = {.eos = target.special().eos.value, .writing = writing}};
   for (const TokenId token : {target.special().pad, target.special().bos}) {
     if (token != target.special().eos) {
@@ -314,7 +313,8 @@ void search_lines(const TextTranslator& translator, const SearchedLines& lines, 
 }  // namespace
 
 std::vector<int32_t> source_tokens(const TextTranslator& translator, std::string_view line) {
-  return with_end(ids_of(translator.tokenizers.source.encode(line)), translator.tokenizers.source);
+  const TranslationFrame frame(translator.tokenizers, translator.marks, {});
+  return frame.around_source(ids_of(translator.tokenizers.source.encode(line)));
 }
 
 std::vector<std::vector<TranslatedLine>> translate_lines(const TextTranslator& translator,
@@ -324,14 +324,16 @@ std::vector<std::vector<TranslatedLine>> translate_lines(const TextTranslator& t
   require<ConfigError>(GroupSearch::width(options) == 1 || !translator.scheduler.drafts(), "translation",
                        "drafts do not serve beam search: leave out the drafts, or the beam of {}",
                        GroupSearch::width(options));
-  SearchRules rules = rules_of(translator, options.rules);
+  const TranslationFrame frame(translator.tokenizers, translator.marks, options.languages);
+  frame.require_target();
+  SearchRules rules = rules_of(translator, frame, options.rules);
   if (options.unknown == UnknownWords::avoid) {
     rules.tokens.suppressed.push_back(translator.tokenizers.target.special().unk.value);
   }
   rules.forced = forced_phrases(translator.tokenizers.target, options);
-  const Room room{translator.scheduler.inference().max_length(), too_long};
+  const Room room{translator.scheduler.inference().max_length(), too_long, frame.tokens_around_source()};
   SearchedLines searched{std::vector<std::vector<int32_t>>(lines.size()),
-                         first_tokens(translator, lines, options, name)};
+                         first_tokens(translator, frame, lines, options, name)};
   require_allowed(searched.first, rules.tokens, name);
   require<ConfigError>(options.rules.min_length <= room.max_length, "translation",
                        "min tokens is {}, but the model writes at most {} tokens", options.rules.min_length,
@@ -339,8 +341,7 @@ std::vector<std::vector<TranslatedLine>> translate_lines(const TextTranslator& t
   std::vector<std::vector<int32_t>>& sources = searched.sources;
   for (size_t i = 0; i < lines.size(); ++i) {
     if (!is_blank(lines[i])) {
-      sources[i] =
-          with_end(tokens_of_line(translator.tokenizers.source, lines[i], room, name, i), translator.tokenizers.source);
+      sources[i] = frame.around_source(tokens_of_line(translator.tokenizers.source, lines[i], room, name, i));
     }
   }
   std::vector<std::vector<TranslatedLine>> results(lines.size(), {empty_line()});
@@ -358,16 +359,20 @@ std::vector<std::vector<TranslatedLine>> translate_lines(const TextTranslator& t
 }
 
 std::vector<PairScore> score_lines(const TextTranslator& translator, const LinePairs& pairs, const LinePairName& name,
-                                   TooLong too_long) {
+                                   TooLong too_long, const LanguagePair& languages) {
   const auto& [sources, targets] = pairs;
   require(sources.size() == targets.size(), "score", "{} sources for {} targets", sources.size(), targets.size());
-  const SearchRules rules = rules_of(translator);
-  const Room room{translator.scheduler.inference().max_length(), too_long};
+  const TranslationFrame frame(translator.tokenizers, translator.marks, languages);
+  frame.require_target();
+  const SearchRules rules = rules_of(translator, frame);
+  const Room room{translator.scheduler.inference().max_length(), too_long, frame.tokens_around_source()};
+  const Room target_room{room.max_length, too_long, std::ssize(frame.target_start())};
   std::vector<std::vector<int32_t>> inputs, outputs;
   for (size_t i = 0; i < sources.size(); ++i) {
-    inputs.push_back(with_end(tokens_of_line(translator.tokenizers.source, sources[i], room, name.source, i),
-                              translator.tokenizers.source));
-    outputs.push_back(tokens_of_line(translator.tokenizers.target, targets[i], room, name.target, i));
+    inputs.push_back(
+        frame.around_source(tokens_of_line(translator.tokenizers.source, sources[i], room, name.source, i)));
+    outputs.push_back(
+        frame.forced_target(tokens_of_line(translator.tokenizers.target, targets[i], target_room, name.target, i)));
   }
   std::vector<PairScore> scores(sources.size());
   const std::vector<std::vector<size_t>> batches = batches_by_length(inputs);

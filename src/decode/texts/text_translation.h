@@ -10,6 +10,7 @@
 #include "decode/texts/translation.h"
 #include "heed/types/tokenizer.h"
 #include "text/shortlist.h"
+#include "text/translation_marks.h"
 #include "text/translation_tokenizers.h"
 
 namespace heed {
@@ -20,6 +21,7 @@ struct TextTranslator {
   TranslationTokenizers tokenizers;
   AutomatonCache* automata = nullptr;    // of the target, for all calls; none: each call makes its own
   const Shortlist* shortlist = nullptr;  // none: translations may have all tokens
+  TranslationMarks marks = {};
 };
 
 // What drafts from the source's text need to know.
@@ -45,6 +47,6 @@ std::vector<std::vector<TranslatedLine>> translate_lines(const TextTranslator& t
 
 // The log-probability of each line's translation. FormatError as above, for either side.
 std::vector<PairScore> score_lines(const TextTranslator& translator, const LinePairs& pairs, const LinePairName& name,
-                                   TooLong too_long = TooLong::refuse);
+                                   TooLong too_long = TooLong::refuse, const LanguagePair& languages = {});
 
 }  // namespace heed

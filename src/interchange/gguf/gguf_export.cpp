@@ -8,6 +8,7 @@
 #include "interchange/gguf/gguf_tokenizer.h"
 #include "interchange/gpt2_form.h"
 #include "interchange/llama_form.h"
+#include "models/any_model.h"
 
 namespace heed {
 namespace {

@@ -1,5 +1,7 @@
 #include "interchange/huggingface/huggingface_model.h"
 
+#include <optional>
+
 #include "base/errors.h"
 #include "interchange/archive/safetensors_archive.h"
 #include "interchange/huggingface/family.h"
@@ -8,7 +10,7 @@
 namespace heed {
 namespace {
 
-constexpr const char* kConfigFile = "config.json";
+constexpr const char *kConfigFile = "config.json", *kGenerationFile = "generation_config.json";
 
 TensorArchive open_archive(const std::filesystem::path& folder) {
   if (has_safetensors(folder)) {
@@ -45,6 +47,42 @@ void validate_config(const ForeignModel& model, const std::string& where) {
   }
 }
 
+// How the family spells languages as tokens.
+std::string language_form(const std::filesystem::path& folder, ConfigFile& file) {
+  const std::string type = file.text("model_type");
+  if (type == "marian") {
+    return ">>{}<<";
+  }
+  if (type == "m2m_100" && std::filesystem::exists(folder / "vocab.json")) {
+    return "__{}__";
+  }
+  return type == "m2m_100" || type == "mbart" ? "{}" : "";
+}
+
+// What a translation begins with: generation_config.json overrides config.json.
+TranslationMarks marks_in(const std::filesystem::path& folder, ConfigFile& file) {
+  std::optional<ConfigFile> generation;
+  if (std::filesystem::exists(folder / kGenerationFile)) {
+    generation.emplace(folder / kGenerationFile);
+  }
+  TranslationMarks marks;
+  for (const std::string_view key : {"decoder_start_token_id", "forced_bos_token_id"}) {
+    ConfigFile& from = generation && generation->has(key) ? *generation : file;
+    if (from.has(key)) {
+      marks.target_start.push_back(static_cast<int32_t>(from.integer(key)));
+    } else {
+      require<FormatError>(key != "decoder_start_token_id", file.where(),
+                           "has no \"{}\", and neither has {}: what does a translation begin with?", key,
+                           kGenerationFile);
+    }
+  }
+  marks.language_form = language_form(folder, file);
+  for (const int32_t token : marks.target_start) {
+    require<FormatError>(token >= 0, file.where(), "a translation begins with token {}, expected 0 or more", token);
+  }
+  return marks;
+}
+
 }  // namespace
 
 bool is_huggingface_model(const std::filesystem::path& folder) {
@@ -61,7 +99,8 @@ bool is_huggingface_model(const std::filesystem::path& folder) {
 ForeignModel read_huggingface_model(const std::filesystem::path& folder) {
   ConfigFile file(folder / kConfigFile);
   const Family& family = family_of(file);
-  ForeignModel model{.family = std::string(family.name),
+  ForeignModel model{.type = std::string(family.type),
+                     .family = std::string(family.name),
                      .config = {},
                      .names = {},
                      .archive = std::make_shared<const TensorArchive>(open_archive(folder)),
@@ -71,6 +110,9 @@ ForeignModel read_huggingface_model(const std::filesystem::path& folder) {
   FamilyModel found = family.read(source);
   model.config = std::move(found.config);
   model.names = std::move(found.names);
+  if (model.config.architecture == Architecture::seq2seq) {
+    model.marks = marks_in(folder, file);
+  }
   pass_over_descriptions(file);
   model.origins = file.origins();
   model.unread = file.unread();

@@ -10,6 +10,7 @@
 #include "kernels/calls/norm.h"
 #include "kernels/calls/optimizer.h"
 #include "kernels/calls/rows.h"
+#include "kernels/calls/ssru.h"
 
 namespace heed {
 namespace {
@@ -107,6 +108,8 @@ class NumberlessBackend final : public Backend {
   void linear_attention(const LinearAttentionForward& /*call*/) override {}
   void linear_attention_backward(const LinearAttentionBackward& /*call*/) override {}
   void fold_linear_attention(const LinearAttentionFold& /*call*/) override {}
+  void ssru(const SsruForward& /*call*/) override {}
+  void ssru_backward(const SsruBackward& /*call*/) override {}
   void spread_buckets(const SpreadBuckets& /*call*/) override {}
   void spread_buckets_backward(const SpreadBucketsBackward& /*call*/) override {}
   void output_loss(const OutputLoss& /*call*/) override {}

@@ -18,6 +18,7 @@
 #include "kernels/cpu/optimizer/muon.h"
 #include "kernels/cpu/product/linear.h"
 #include "kernels/cpu/product/packed_weight.h"
+#include "kernels/cpu/recurrence/ssru.h"
 #include "kernels/cpu/rows/average_probabilities.h"
 #include "kernels/cpu/rows/buckets.h"
 #include "kernels/cpu/rows/embedding.h"
@@ -114,6 +115,8 @@ class CpuBackend final : public Backend {
     cpu::linear_attention_backward(context_, call);
   }
   void fold_linear_attention(const LinearAttentionFold& call) override { cpu::fold_linear_attention(context_, call); }
+  void ssru(const SsruForward& call) override { cpu::ssru(context_, call); }
+  void ssru_backward(const SsruBackward& call) override { cpu::ssru_backward(context_, call); }
   void spread_buckets(const SpreadBuckets& call) override { cpu::spread_buckets(call); }
   void spread_buckets_backward(const SpreadBucketsBackward& call) override { cpu::spread_buckets_backward(call); }
 

@@ -74,6 +74,8 @@ class ReferenceBackend final : public Backend {
   void linear_attention(const LinearAttentionForward& call) override;
   void linear_attention_backward(const LinearAttentionBackward& call) override;
   void fold_linear_attention(const LinearAttentionFold& call) override;
+  void ssru(const SsruForward& call) override;
+  void ssru_backward(const SsruBackward& call) override;
   void spread_buckets(const SpreadBuckets& call) override;
   void spread_buckets_backward(const SpreadBucketsBackward& call) override;
 

@@ -44,7 +44,7 @@ ValuesOfWeights values_in(const Trainables& trainables, View flat) {
   const auto& weights = trainables.weights().all();
   ValuesOfWeights values(weights.size());
   for (size_t i = 0; i < values.size(); ++i) {
-    if (trainables.part_of(i) == WeightPart::trained) {
+    if (trainables.treatment_of(i) == WeightTreatment::trained) {
       values[i] = flat.column_range(trainables.offset(i), weights[i].shape().elements());
     }
   }

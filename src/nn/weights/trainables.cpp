@@ -16,20 +16,20 @@ int64_t padded(int64_t elements) { return round_up(elements, kAlignment); }
 }  // namespace
 
 Trainables::Trainables(Backend& backend, Weights& weights, DType precision, Gradients gradients,
-                       std::vector<WeightPart> parts, std::vector<bool> held)
+                       std::vector<WeightTreatment> treatments, std::vector<bool> held)
     : weights_(weights),
       precision_(precision),
-      parts_(std::move(parts)),
+      treatments_(std::move(treatments)),
       held_(std::move(held)),
       kept_(weights.all().size()),
       offsets_(weights.all().size()) {
   weights.close();
-  parts_.resize(offsets_.size(), WeightPart::trained);
+  treatments_.resize(offsets_.size(), WeightTreatment::trained);
   held_.resize(offsets_.size(), true);
   int64_t total = 0;
   for (size_t i = offsets_.size(); i-- > 0;) {
     offsets_[i] = total;
-    total += parts_[i] == WeightPart::trained ? padded(weights.all()[i].shape().elements()) : 0;
+    total += treatments_[i] == WeightTreatment::trained ? padded(weights.all()[i].shape().elements()) : 0;
   }
   masters_ = backend.keep({total}, backend.master_type());
   if (gradients == Gradients::wanted) {
@@ -39,7 +39,7 @@ Trainables::Trainables(Backend& backend, Weights& weights, DType precision, Grad
     copies_ = backend.keep({total}, precision);
   }
   for (size_t i = 0; i < offsets_.size(); ++i) {
-    if (parts_[i] != WeightPart::trained) {
+    if (treatments_[i] != WeightTreatment::trained) {
       keep(backend, i);
     } else if (held_[i]) {
       train(i);
@@ -60,7 +60,7 @@ void Trainables::train(size_t index) {
 void Trainables::keep(Backend& backend, size_t index) {
   Weight& weight = weights_.all()[index];
   Kept& kept = kept_[index];
-  if (parts_[index] == WeightPart::of_base) {
+  if (treatments_[index] == WeightTreatment::of_base) {
     weight.borrow({}, nullptr);
     return;
   }
@@ -73,9 +73,9 @@ void Trainables::keep(Backend& backend, size_t index) {
   weight.borrow(part(reads_master ? kept.master : kept.copy, index), &trainables_.back());
 }
 
-void Trainables::hold_base(Backend& backend, size_t index, ConstView value) {
+void Trainables::store_base(Backend& backend, size_t index, ConstView value) {
   Weight& weight = weights_.all()[index];
-  ensure(parts_[index] == WeightPart::of_base, "trainables", "{} is not of the base", weight.name());
+  ensure(treatments_[index] == WeightTreatment::of_base, "trainables", "{} is not of the base", weight.name());
   Tensor& copy = kept_[index].copy;
   copy = backend.keep(weight.shape(), weight.use() == WeightUse::vector ? backend.master_type() : precision_);
   backend.copy(value, copy.view());
@@ -88,8 +88,8 @@ int64_t Trainables::end(size_t weight) const {
 
 std::vector<WeightSlice> Trainables::slices() const {
   std::vector<WeightSlice> slices;
-  for (size_t i = parts_.size(); i-- > 0;) {
-    const int64_t elements = parts_[i] == WeightPart::trained ? weights_.all()[i].shape().elements() : 0;
+  for (size_t i = treatments_.size(); i-- > 0;) {
+    const int64_t elements = treatments_[i] == WeightTreatment::trained ? weights_.all()[i].shape().elements() : 0;
     for (int64_t done = 0; done < elements; done += WeightSlice::kMaxElements) {
       slices.push_back({i, offsets_[i] + done, std::min(WeightSlice::kMaxElements, elements - done)});
     }
@@ -119,7 +119,7 @@ void Trainables::discard_gradients() {
 }
 
 void Trainables::attach_remote_weights(Backend& backend) {
-  for (size_t i = 0; i < parts_.size(); ++i) {
+  for (size_t i = 0; i < treatments_.size(); ++i) {
     if (is_held(i)) {
       continue;
     }
@@ -132,7 +132,7 @@ void Trainables::attach_remote_weights(Backend& backend) {
 }
 
 void Trainables::detach_remote_weights() {
-  for (size_t i = 0; i < parts_.size(); ++i) {
+  for (size_t i = 0; i < treatments_.size(); ++i) {
     if (!is_held(i)) {
       Weight& weight = weights_.all()[i];
       weight.borrow({}, &weight.trainable());
@@ -145,8 +145,8 @@ void Trainables::detach_remote_weights() {
 
 int64_t Trainables::trained_elements() const {
   int64_t elements = 0;
-  for (size_t i = 0; i < parts_.size(); ++i) {
-    elements += parts_[i] == WeightPart::trained ? weights_.own_elements(i).whole().elements() : 0;
+  for (size_t i = 0; i < treatments_.size(); ++i) {
+    elements += treatments_[i] == WeightTreatment::trained ? weights_.own_elements(i).whole().elements() : 0;
   }
   return elements;
 }
@@ -157,7 +157,7 @@ View Trainables::part(const Tensor& flat, size_t index) const {
     return {};
   }
   const Shape& shape = weights_.all()[index].shape();
-  const int64_t offset = parts_[index] == WeightPart::trained ? offsets_[index] : 0;
+  const int64_t offset = treatments_[index] == WeightTreatment::trained ? offsets_[index] : 0;
   auto* const address = static_cast<std::byte*>(host_address(flat.view())) + offset * size_of(flat.type());
   return {address, flat.type(), shape.rows(), shape.columns(), shape.columns()};
 }
@@ -169,9 +169,9 @@ Trainables::~Trainables() {
 }
 
 void Trainables::initialize(Backend& backend, uint64_t seed) {
-  for (size_t i = 0; i < parts_.size(); ++i) {
+  for (size_t i = 0; i < treatments_.size(); ++i) {
     const Weight& weight = weights_.all()[i];
-    if (parts_[i] == WeightPart::of_base || !is_held(i)) {
+    if (treatments_[i] == WeightTreatment::of_base || !is_held(i)) {
       continue;
     }
     const View master = weight.trainable().master();
@@ -188,8 +188,8 @@ void Trainables::initialize(Backend& backend, uint64_t seed) {
 
 void Trainables::initialize_base(Backend& backend, uint64_t seed) {
   std::vector<float> values;
-  for (size_t i = 0; i < parts_.size(); ++i) {
-    if (parts_[i] != WeightPart::of_base) {
+  for (size_t i = 0; i < treatments_.size(); ++i) {
+    if (treatments_[i] != WeightTreatment::of_base) {
       continue;
     }
     const Weight& weight = weights_.all()[i];
@@ -197,7 +197,7 @@ void Trainables::initialize_base(Backend& backend, uint64_t seed) {
     values.resize(static_cast<size_t>(shape.elements()));
     weights_.initial_values(
         i, seed, [&](int64_t e, double value) { values[static_cast<size_t>(e)] = static_cast<float>(value); });
-    hold_base(backend, i, ConstView(values.data(), DType::f32, shape.rows(), shape.columns(), shape.columns()));
+    store_base(backend, i, ConstView(values.data(), DType::f32, shape.rows(), shape.columns(), shape.columns()));
   }
 }
 
@@ -217,7 +217,7 @@ void Trainables::refresh(Backend& backend) {
 template <class Use>
 void Trainables::for_each_held_range(Use use) const {
   int64_t first = 0, next = 0;
-  for (size_t i = parts_.size(); i-- > 0;) {
+  for (size_t i = treatments_.size(); i-- > 0;) {
     if (!has_gradient(i)) {
       continue;
     }
@@ -236,7 +236,7 @@ void Trainables::for_each_held_range(Use use) const {
 
 template <class Use>
 void Trainables::for_each_trained(Use use) {
-  for (size_t i = 0; i < parts_.size(); ++i) {
+  for (size_t i = 0; i < treatments_.size(); ++i) {
     if (has_gradient(i)) {
       use(i, weights_.all()[i].trainable());
     }

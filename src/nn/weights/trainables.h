@@ -10,7 +10,7 @@
 namespace heed {
 
 // What training does with a weight.
-enum class WeightPart : uint8_t {
+enum class WeightTreatment : uint8_t {
   trained,
   frozen,   // keeps its value, which is saved with those of the others
   of_base,  // keeps its value, which is that of another model's file: has no master, only the run's precision
@@ -36,9 +36,9 @@ struct WeightSlice {
 class Trainables {
  public:
   enum class Gradients : uint8_t { none, wanted };
-  // `parts` and `held` have one for each weight; none: all are trained, and all are held.
+  // `treatments` and `held` have one for each weight; none: all are trained, and all are held.
   Trainables(Backend& backend, Weights& weights, DType precision, Gradients gradients = Gradients::wanted,
-             std::vector<WeightPart> parts = {}, std::vector<bool> held = {});
+             std::vector<WeightTreatment> treatments = {}, std::vector<bool> held = {});
   ~Trainables();
   Trainables(const Trainables&) = delete;
   Trainables& operator=(const Trainables&) = delete;
@@ -46,7 +46,7 @@ class Trainables {
   // Draws each weight from its own stream of `seed`, whatever other weights the model has.
   void initialize(Backend& backend, uint64_t seed);
   // The value of a weight of the base, in any type. It has none before.
-  void hold_base(Backend& backend, size_t weight, ConstView value);
+  void store_base(Backend& backend, size_t weight, ConstView value);
   // For measuring with untrained weights: the same values for the base.
   void initialize_base(Backend& backend, uint64_t seed);
   // Copies the masters into the run's precision, after something other than the optimizer changed them.
@@ -69,11 +69,11 @@ class Trainables {
   void complete(Backend& backend, size_t weight);
 
   const Weights& weights() const { return weights_; }
-  WeightPart part_of(size_t weight) const { return parts_[weight]; }
+  WeightTreatment treatment_of(size_t weight) const { return treatments_[weight]; }
   // What is not trained is held everywhere.
-  bool is_held(size_t weight) const { return held_[weight] || parts_[weight] != WeightPart::trained; }
+  bool is_held(size_t weight) const { return held_[weight] || treatments_[weight] != WeightTreatment::trained; }
   // Trained here.
-  bool has_gradient(size_t weight) const { return held_[weight] && parts_[weight] == WeightPart::trained; }
+  bool has_gradient(size_t weight) const { return held_[weight] && treatments_[weight] == WeightTreatment::trained; }
   int64_t trained_elements() const;  // of the whole model
   // One for each weight that has one here, in the order of the weights.
   const std::deque<Trainable>& all() const { return trainables_; }
@@ -121,7 +121,7 @@ class Trainables {
 
   Weights& weights_;
   DType precision_;
-  std::vector<WeightPart> parts_;
+  std::vector<WeightTreatment> treatments_;
   std::vector<bool> held_;
   std::vector<Kept> kept_;  // by weight
   Tensor masters_, gradients_, of_shard_, copies_;

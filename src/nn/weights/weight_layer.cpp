@@ -1,14 +1,13 @@
 #include "nn/weights/weight_layer.h"
 
-#include <string_view>
+#include <fmt/format.h>
 
 namespace heed {
 
-std::string layer_of_weight(const std::string& name) {
-  constexpr std::string_view kLayers = ".layers.";
-  const size_t layers = name.find(kLayers);
-  return layers == std::string::npos ? name.substr(0, name.rfind('.'))
-                                     : name.substr(0, name.find('.', layers + kLayers.size()));
+std::string layer_of_weight(const Weight& weight) {
+  const WeightPlace& place = weight.identity().place;
+  return place.layer ? fmt::format("{}.layers.{}", place.stack == Stack::encoder ? "encoder" : "decoder", *place.layer)
+                     : weight.name().substr(0, weight.name().rfind('.'));
 }
 
 }  // namespace heed

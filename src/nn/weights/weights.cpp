@@ -61,15 +61,15 @@ void hold_as_integers(Backend& backend, MatrixForm form, const RowSource& rows, 
   const Shape& shape = weight.shape();
   const std::span<const float> values(host<float>(rows(0, shape.rows())).data, static_cast<size_t>(shape.elements()));
   if (form == MatrixForm::int8) {
-    weight.hold(backend, to_int8(values, shape).as_int8());
+    weight.store(backend, to_int8(values, shape).as_int8());
   } else {
-    weight.hold(backend, to_int4(values, shape, kInt4Group).as_int4());
+    weight.store(backend, to_int4(values, shape, kInt4Group).as_int4());
   }
 }
 
 }  // namespace
 
-void Weights::hold_initial(Backend& backend, DType precision, uint64_t seed, MatrixForm form) {
+void Weights::store_initial(Backend& backend, DType precision, uint64_t seed, MatrixForm form) {
   ensure(parts_.is_whole(), "weights", "inference with a part of a model");
   for (size_t i = 0; i < weights_.size(); ++i) {
     Weight& weight = weights_[i];
@@ -87,7 +87,7 @@ void Weights::hold_initial(Backend& backend, DType precision, uint64_t seed, Mat
     if (form != MatrixForm::precision && weight.use() != WeightUse::vector) {
       hold_as_integers(backend, form, rows, weight);
     } else {
-      weight.hold(backend, {precision, precision}, rows);
+      weight.store(backend, {precision, precision}, rows);
     }
   }
 }

@@ -86,7 +86,7 @@ class Weights {
     return RandomKey{seed}.derive("initialization").derive(weight.name());
   }
   // For measuring inference with untrained weights: stores their initial values.
-  void hold_initial(Backend& backend, DType precision, uint64_t seed, MatrixForm form = MatrixForm::precision);
+  void store_initial(Backend& backend, DType precision, uint64_t seed, MatrixForm form = MatrixForm::precision);
 
   const std::deque<Weight>& all() const { return weights_; }  // in the order of registration
   std::deque<Weight>& all() { return weights_; }

@@ -33,10 +33,9 @@ bool is_table(const CountedWeight& weight) {
 int64_t parameters_last(const CountedStep& step, int64_t layers) {
   int64_t tables = 0, of_source = 0, others = 0;
   for (const CountedWeight& weight : step.weights) {
-    const bool in_layer = weight.name.find(".layers.") != std::string::npos;
     tables += is_table(weight) ? weight.elements : 0;
-    of_source += is_table(weight) && weight.name.starts_with("source.") ? weight.elements : 0;
-    others += in_layer ? weight.elements : 0;
+    of_source += is_table(weight) && weight.identity.is_of(Stack::encoder) ? weight.elements : 0;
+    others += weight.identity.place.layer ? weight.elements : 0;
   }
   return std::max(of_source > 0 ? of_source : tables, others / std::max<int64_t>(1, layers));
 }

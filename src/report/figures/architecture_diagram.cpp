@@ -267,10 +267,11 @@ class Diagram {
 
   DiagramBox box_of(Stack stack, Sublayer part) const {
     const bool crosses = part == Sublayer::cross_attention, feeds_forward = part == Sublayer::feed_forward;
-    return {.title = feeds_forward             ? "Feed-forward"
-                     : crosses                 ? "Cross-attention"
-                     : stack == Stack::decoder ? "Causal self-attention"
-                                               : "Self-attention",
+    return {.title = feeds_forward                                       ? "Feed-forward"
+                     : crosses                                           ? "Cross-attention"
+                     : stack == Stack::decoder && config_.is_recurrent() ? "Simple recurrence"
+                     : stack == Stack::decoder                           ? "Causal self-attention"
+                                                                         : "Self-attention",
             .facts = feeds_forward ? feed_forward_facts(config_)
                      : crosses     ? cross_attention_facts(config_)
                                    : self_attention_facts(config_, stack),

@@ -162,6 +162,9 @@ Facts head_layer_facts(const ModelConfig& config) {
 }
 
 Facts self_attention_facts(const ModelConfig& config, Stack stack) {
+  if (stack == Stack::decoder && config.is_recurrent()) {
+    return {"forget gate and candidate", "relu"};
+  }
   Facts facts = head_facts(config);
   append(facts, pattern_facts(config, stack));
   append(facts, position_facts(config));

@@ -7,6 +7,7 @@
 
 #include "base/strong.h"
 #include "text/huggingface/aligned_text.h"
+#include "text/tokenizer.h"
 
 namespace heed::huggingface {
 
@@ -33,15 +34,6 @@ struct EncodeOptions {
   bool texts = false;
 };
 
-// What is put around one text or a pair: tokens, and where the texts stand.
-struct FramePart {
-  static constexpr int32_t kToken = -1;
-
-  int32_t text = kToken;  // 0: the first text, 1: the second
-  TokenId token{-1};
-  int32_t type = 0;
-
-  bool operator==(const FramePart&) const = default;
-};
+using heed::FramePart;
 
 }  // namespace heed::huggingface

@@ -130,6 +130,51 @@ SpecialTokens special_tokens_of(const Pipeline& pipeline, const SpecialNames& na
   return special;
 }
 
+// heed's own member of a file, which others pass over.
+constexpr const char* kUseMember = "heed";
+constexpr const char* kRowsMember = "rows";
+
+template <class Names>
+auto named_texts(Names& names) {
+  return std::array{std::pair{"bos_token", &names.bos},  std::pair{"eos_token", &names.eos},
+                    std::pair{"unk_token", &names.unk},  std::pair{"pad_token", &names.pad},
+                    std::pair{"sep_token", &names.sep},  std::pair{"cls_token", &names.cls},
+                    std::pair{"mask_token", &names.mask}};
+}
+
+huggingface::Json json_of(const TokenizerUse& use) {
+  huggingface::Json json = huggingface::Json::object();
+  for (const auto& [key, name] : named_texts(use.names)) {
+    if (!name->empty()) {
+      json[key] = *name;
+    }
+  }
+  if (use.rows > 0) {
+    json[kRowsMember] = use.rows;
+  }
+  return json;
+}
+
+void read_names(const JsonValue& json, SpecialNames& names) {
+  for (const auto& [key, name] : named_texts(names)) {
+    if (const std::optional<JsonValue> token = json.find(key)) {
+      *name = token->json().is_object() ? token->at("content").text() : token->text();
+    }
+  }
+}
+
+TokenizerUse use_in(const JsonValue& json) {
+  constexpr int64_t kMostRows = int64_t{1} << 30U;
+  TokenizerUse use;
+  if (const std::optional<JsonValue> own = json.find(kUseMember)) {
+    read_names(*own, use.names);
+    if (const std::optional<JsonValue> rows = own->find(kRowsMember)) {
+      use.rows = rows->integer(1, kMostRows);
+    }
+  }
+  return use;
+}
+
 class PipelineTokenizer final : public HuggingFaceTokenizer {
  public:
   PipelineTokenizer(std::unique_ptr<Pipeline> pipeline, std::string content, const SpecialNames& names,
@@ -151,8 +196,7 @@ class PipelineTokenizer final : public HuggingFaceTokenizer {
     return pipeline_->encode({first, second}, options);
   }
 
-  const std::vector<FramePart>& frame() const override { return frame_; }
-  const std::vector<FramePart>& pair_frame() const override { return pair_frame_; }
+  std::span<const FramePart> frame(int texts) const override { return texts == 1 ? frame_ : pair_frame_; }
   TokenId mask() const override { return mask_; }
   const std::vector<std::string>& notes() const override { return pipeline_->notes(); }
 
@@ -216,19 +260,7 @@ class PipelineTokenizer final : public HuggingFaceTokenizer {
 
 void read_special_names(std::string_view json, std::string_view where, SpecialNames& names) {
   const huggingface::Json parsed = huggingface::parse_json(json, where);
-  const JsonValue value(parsed, std::string(where));
-  const std::array<std::pair<const char*, std::string*>, 7> keys{{{"bos_token", &names.bos},
-                                                                  {"eos_token", &names.eos},
-                                                                  {"unk_token", &names.unk},
-                                                                  {"pad_token", &names.pad},
-                                                                  {"sep_token", &names.sep},
-                                                                  {"cls_token", &names.cls},
-                                                                  {"mask_token", &names.mask}}};
-  for (const auto& [key, name] : keys) {
-    if (const std::optional<JsonValue> token = value.find(key)) {
-      *name = token->json().is_object() ? token->at("content").text() : token->text();
-    }
-  }
+  read_names(JsonValue(parsed, std::string(where)), names);
 }
 
 // heed's own vocabularies are objects too, but have no member "model" that is an object.
@@ -252,12 +284,23 @@ bool is_huggingface_tokenizer(std::string_view content) {
 }
 
 std::unique_ptr<HuggingFaceTokenizer> parse_huggingface_tokenizer(std::string content, std::string_view where,
-                                                                  const SpecialNames& names) {
-  const huggingface::Json parsed = huggingface::parse_json(content, where);
+                                                                  const TokenizerUse& use) {
+  huggingface::Json parsed = huggingface::parse_json(content, where);
+  if (use != TokenizerUse{}) {
+    parsed[kUseMember] = json_of(use);
+    content = parsed.dump();
+  }
   const JsonValue json(parsed, std::string(where));
+  const TokenizerUse kept = use_in(json);
   auto pipeline = std::make_unique<Pipeline>(json);
   std::vector<std::string> pieces = shown_pieces_of(*pipeline, has_byte_level_decoder(json));
-  return std::make_unique<PipelineTokenizer>(std::move(pipeline), std::move(content), names, std::move(pieces));
+  const auto tokens = std::ssize(pieces);
+  require<FormatError>(kept.rows == 0 || tokens <= kept.rows, where, "has {} tokens, but the model's table has {} rows",
+                       tokens, kept.rows);
+  for (int64_t id = tokens; id < kept.rows; ++id) {
+    pieces.push_back(fmt::format("<no token {}>", id));
+  }
+  return std::make_unique<PipelineTokenizer>(std::move(pipeline), std::move(content), kept.names, std::move(pieces));
 }
 
 }  // namespace heed

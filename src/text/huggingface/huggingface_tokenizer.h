@@ -23,6 +23,8 @@ namespace heed {
 // they name none.
 struct SpecialNames {
   std::string bos = {}, eos = {}, unk = {}, pad = {}, sep = {}, cls = {}, mask = {};
+
+  bool operator==(const SpecialNames&) const = default;
 };
 
 // From the text of one of these files; keys that it lacks stay as they are. FormatError names `where`.
@@ -32,15 +34,10 @@ class HuggingFaceTokenizer : public Tokenizer {
  public:
   using Encoding = huggingface::Encoding;
   using EncodeOptions = huggingface::EncodeOptions;
-  using FramePart = huggingface::FramePart;
 
   // As the library encodes. FormatError where a text is not UTF-8, or needs an unknown token that the model lacks.
   virtual Encoding encode_text(std::string_view text, const EncodeOptions& options) const = 0;
   virtual Encoding encode_pair(std::string_view first, std::string_view second, const EncodeOptions& options) const = 0;
-
-  // What the file puts around one text, and around a pair.
-  virtual const std::vector<FramePart>& frame() const = 0;
-  virtual const std::vector<FramePart>& pair_frame() const = 0;
 
   // How the file spells a token, and the token that it spells so.
   virtual std::string token_text(TokenId token) const = 0;
@@ -58,9 +55,18 @@ class HuggingFaceTokenizer : public Tokenizer {
 // Whether a file is one: a JSON object with a model.
 bool is_huggingface_tokenizer(std::string_view content);
 
+// What a model says about its tokenizer's file.
+struct TokenizerUse {
+  SpecialNames names = {};
+  int64_t rows = 0;  // of the model's tables: tokens behind the file's last one are never text; 0: as many as the file
+
+  bool operator==(const TokenizerUse&) const = default;
+};
+
 // special() follows the names where they are given; else the frame, the model's unknown token and the usual names among
-// the special tokens. FormatError names `where` and the key.
+// the special tokens. serialize() keeps the use, as a member of the file. FormatError names `where` and the key; also
+// for more tokens than rows.
 std::unique_ptr<HuggingFaceTokenizer> parse_huggingface_tokenizer(std::string content, std::string_view where,
-                                                                  const SpecialNames& names = {});
+                                                                  const TokenizerUse& use = {});
 
 }  // namespace heed

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "base/settings.h"
+#include "text/tokenizer.h"
 
 namespace heed {
 
@@ -20,5 +22,9 @@ inline const ValueNames<Documents> kDocumentNames{{"none", Documents::none},
                                                   {"line", Documents::lines},
                                                   {"file", Documents::files},
                                                   {"blank-line", Documents::blank_lines}};
+
+// Whether a text of a language model begins with a mark. Where it isn't known what the model was trained on, the
+// tokenizer's file says so.
+bool begins_with_mark(std::optional<Documents> documents, const Tokenizer& tokenizer);
 
 }  // namespace heed

@@ -39,12 +39,12 @@ void load_base_of(const ModelFolder& folder, Backend& backend, Trainables& train
   const std::shared_ptr<const TensorFile> base = open_base(folder, description);
   const std::deque<Weight>& weights = trainables.weights().all();
   for (size_t i = 0; i < weights.size(); ++i) {
-    if (trainables.part_of(i) == WeightPart::of_base) {
+    if (trainables.treatment_of(i) == WeightTreatment::of_base) {
       std::vector<float> values = read_weight(*base, base->at(name_there(description.renamed, weights[i].name())));
       const int64_t rows = weights[i].shape().rows(), columns = weights[i].shape().columns();
       ensure(static_cast<int64_t>(values.size()) == weights[i].shape().elements(), "trainer", "the base has another {}",
              weights[i].name());
-      trainables.hold_base(backend, i, View(values.data(), DType::f32, rows, columns, columns));
+      trainables.store_base(backend, i, View(values.data(), DType::f32, rows, columns, columns));
     }
   }
 }

@@ -47,7 +47,7 @@ void write_average(Backend& backend, const RunWeights& run, const Checkpoints& c
   if (run.adapter.rank > 0) {
     add_adapters(weights, run.adapter);
   }
-  Trainables trainables(backend, weights, backend.master_type(), Trainables::Gradients::none, run.parts);
+  Trainables trainables(backend, weights, backend.master_type(), Trainables::Gradients::none, run.treatments);
   Tensor mean({trainables.masters().elements()}, backend.master_type());
   std::string made_of;
   for (size_t i = 0; i < updates.size(); ++i) {

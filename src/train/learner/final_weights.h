@@ -19,7 +19,7 @@ std::vector<int64_t> final_updates(const CheckpointRecipe& rules, const std::vec
 struct RunWeights {
   const ModelConfig& config;
   const AdapterConfig& adapter;
-  std::vector<WeightPart> parts;
+  std::vector<WeightTreatment> treatments;
 };
 
 // Writes the mean of the checkpoints' weights, and names their updates in its metadata.

@@ -58,7 +58,7 @@ ModelInTraining::ModelInTraining(Backend& backend_of_run, const Recipe& recipe, 
     : backend(backend_of_run),
       storage(storage_of(recipe.training.precision)),
       registered(std::move(plan.registered)),
-      trainables(backend, registered->weights, storage, Trainables::Gradients::wanted, std::move(plan.parts),
+      trainables(backend, registered->weights, storage, Trainables::Gradients::wanted, std::move(plan.treatments),
                  held_by(*registered, ranks.own_stage().index)),
       optimizer(backend, trainables, recipe.optimizer, divide_slices(trainables, *registered, recipe, ranks)) {
   require_memory(*this, recipe, ranks);
@@ -71,12 +71,12 @@ ModelInTraining::ModelInTraining(Backend& backend_of_run, const Recipe& recipe, 
   }
 }
 
-std::vector<WeightPart> ModelInTraining::parts() const {
-  std::vector<WeightPart> parts;
+std::vector<WeightTreatment> ModelInTraining::treatments() const {
+  std::vector<WeightTreatment> treatments;
   for (size_t i = 0; i < weights().all().size(); ++i) {
-    parts.push_back(trainables.part_of(i));
+    treatments.push_back(trainables.treatment_of(i));
   }
-  return parts;
+  return treatments;
 }
 
 TrainingTensors ModelInTraining::tensors() {

@@ -27,7 +27,7 @@ struct RegisteredModel {
 // What a run does with the weights of its model.
 struct WeightPlan {
   std::unique_ptr<RegisteredModel> registered;
-  std::vector<WeightPart> parts;  // one for each weight
+  std::vector<WeightTreatment> treatments;  // one for each weight
 };
 
 // Owns the weights, their gradients and the optimizer's state: of all weights, or of those of this rank's stage.
@@ -37,7 +37,7 @@ struct ModelInTraining {
 
   const AnyModel& model() const { return registered->model; }
   const Weights& weights() const { return registered->weights; }
-  std::vector<WeightPart> parts() const;
+  std::vector<WeightTreatment> treatments() const;
   // What has to be saved.
   TrainingTensors tensors();
   // Gives back the memory of the state that other ranks own.

@@ -273,7 +273,7 @@ void StartingModel::copy(const TakenWeights& taken, Backend& backend, Trainables
     const int64_t width = row_size(weight.shape());
     if (!weight.has_trainable()) {
       const int64_t columns = weight.shape().columns();
-      trainables.hold_base(backend, i, View(values.data(), DType::f32, weight.shape().rows(), columns, columns));
+      trainables.store_base(backend, i, View(values.data(), DType::f32, weight.shape().rows(), columns, columns));
       continue;
     }
     auto* const master = static_cast<float*>(host_address(weight.trainable().master()));
@@ -290,12 +290,13 @@ void StartingModel::copy(const TakenWeights& taken, Backend& backend, Trainables
   trainables.refresh(backend);
 }
 
-std::string frozen_at_random(const TakenWeights& taken, const Weights& weights, const std::vector<WeightPart>& parts) {
+std::string frozen_at_random(const TakenWeights& taken, const Weights& weights,
+                             const std::vector<WeightTreatment>& treatments) {
   std::vector<std::string> names;
-  for (size_t i = 0; i < parts.size(); ++i) {
+  for (size_t i = 0; i < treatments.size(); ++i) {
     const std::string& name = weights.all()[i].name();
     const auto part = std::ranges::find(taken.by_text, name, &TakenWeights::Part::name);
-    if (parts[i] != WeightPart::frozen) {
+    if (treatments[i] != WeightTreatment::frozen) {
       continue;
     }
     if (std::ranges::find(taken.fresh, name, &TakenWeights::Reason::name) != taken.fresh.end()) {

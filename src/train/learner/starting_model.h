@@ -45,7 +45,8 @@ struct TakenWeights {
 };
 
 // Which weights stay as they were drawn, all or in part, because they are frozen but were not taken; empty: none.
-std::string frozen_at_random(const TakenWeights& taken, const Weights& weights, const std::vector<WeightPart>& parts);
+std::string frozen_at_random(const TakenWeights& taken, const Weights& weights,
+                             const std::vector<WeightTreatment>& treatments);
 
 // A model directory: FormatError or IoError when something in it is missing or wrong.
 class StartingModel {

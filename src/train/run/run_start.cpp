@@ -9,8 +9,8 @@
 #include "train/corpus/prepared_corpus.h"
 #include "train/learner/adapter_training.h"
 #include "train/learner/final_weights.h"
-#include "train/learner/planned_parts.h"
 #include "train/learner/starting_model.h"
+#include "train/learner/weight_treatments.h"
 #include "train/run/run_folder.h"
 
 namespace heed {
@@ -80,7 +80,7 @@ PlannedRun plan_new_run(const RunRequest& request) {
     require_no_run(request.folder);
     require_writable(request.folder.path);
   }
-  check_parts(recipe);
+  check_treatments(recipe);
   std::optional<StartingModel> from;
   if (!recipe.training.from.empty()) {
     from.emplace(ModelFolder{recipe.training.from});
@@ -92,8 +92,8 @@ PlannedRun plan_new_run(const RunRequest& request) {
     plan.taken = from->match(weights, plan.recipe.model, plan.task->tokenizers());
     request.listener.on_message(plan.taken.text("metrics.jsonl"));
   }
-  plan.weights.parts = parts_after(plan.taken, recipe, weights);
-  if (const std::string text = frozen_at_random(plan.taken, weights, plan.weights.parts); from && !text.empty()) {
+  plan.weights.treatments = treatments_after(plan.taken, recipe, weights);
+  if (const std::string text = frozen_at_random(plan.taken, weights, plan.weights.treatments); from && !text.empty()) {
     request.listener.on_message(text);
   }
   plan.from = std::move(from);
@@ -110,7 +110,7 @@ PlannedRun plan_resumed_run(const RunRequest& request) {
   require_same_model(folder, before, description);
   PlannedRun plan =
       read_text(request, recipe, Distribution(recipe, request.ranks), load_tokenizers(folder, description));
-  plan.weights.parts = parts_of_run(folder, recipe, plan.weights.registered->weights);
+  plan.weights.treatments = treatments_of_run(folder, recipe, plan.weights.registered->weights);
   return plan;
 }
 

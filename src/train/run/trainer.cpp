@@ -90,10 +90,10 @@ EndReason Trainer::run() {
   } else if (validated_at_ != state_.update) {
     validate_and_save();
   }
-  const std::vector<WeightPart> parts = learner_->model().parts();
+  const std::vector<WeightTreatment> treatments = learner_->model().treatments();
   learner_.reset();  // what is left to do needs none of it, but memory of its own
   if (files_) {
-    write_final_weights(parts);
+    write_final_weights(treatments);
   }
   record(to_json(TrainingEnd{state_.update, *end, seconds()}));
   return *end;
@@ -333,7 +333,7 @@ void Trainer::write_checkpoint(CollectedState& collected) {
   checkpoints_.prune(recipe_.checkpoints.keep, {wanted.begin(), wanted.end()});
 }
 
-void Trainer::write_final_weights(const std::vector<WeightPart>& parts) {
+void Trainer::write_final_weights(const std::vector<WeightTreatment>& treatments) {
   // A run that was resumed with another choice may lack checkpoints of the new one.
   std::vector<Candidate> there = state_.candidates;
   std::erase_if(there, [&](const Candidate& c) { return !std::filesystem::exists(checkpoints_.weights(c.update)); });
@@ -341,7 +341,7 @@ void Trainer::write_final_weights(const std::vector<WeightPart>& parts) {
   if (updates.empty()) {
     updates = {state_.update};
   }
-  write_average(backend_, {recipe_.model, recipe_.adapter, parts}, checkpoints_, updates,
+  write_average(backend_, {recipe_.model, recipe_.adapter, treatments}, checkpoints_, updates,
                 recipe_.adapter.rank > 0 ? folder_.adapter_weights() : folder_.weights());
 }
 

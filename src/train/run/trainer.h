@@ -54,7 +54,7 @@ class Trainer {
   void save(CollectedState& collected);
   bool is_saved() const { return saved_at_ == state_.update && saved_candidates_ == state_.candidates.size(); }
   void write_checkpoint(CollectedState& collected);
-  void write_final_weights(const std::vector<WeightPart>& parts);
+  void write_final_weights(const std::vector<WeightTreatment>& treatments);
   double seconds() const;
   double epoch() const;
   double fraction() const;

@@ -39,10 +39,20 @@ struct RandomModel : test::RandomWeights {
     draw(config, storage, 7);
     inference.emplace(Inference{*model, *backend, storage});
   }
+  RandomModel(DType storage, const ModelConfig& own) : config(own) {
+    draw(config, storage, 7);
+    inference.emplace(Inference{*model, *backend, storage});
+  }
 
   ModelConfig config;
   std::optional<Inference> inference;
 };
+
+ModelConfig recurrent_config() {
+  ModelConfig config = small_config(29);
+  config.autoregression = Autoregression::ssru;
+  return config;
+}
 
 std::vector<Ids> random_sources(int64_t count) {
   std::vector<Ids> sources;
@@ -73,10 +83,15 @@ Tensor full_logits(const RandomModel& m, const Ids& source, const Ids& target) {
 class Search : public testing::TestWithParam<DType> {};
 
 TEST_P(Search, CachedDecodingGivesTheBitsOfTheFullComputation) {
+  std::vector<ModelConfig> configs{recurrent_config()};
   for (const Positions positions :
        {Positions::sinusoidal, Positions::rotary, Positions::alibi, Positions::relative_bias, Positions::relative_keys,
         Positions::relative_keys_values}) {
-    const RandomModel m(GetParam(), 29, positions);
+    configs.push_back(small_config(29));
+    configs.back().positions = positions;
+  }
+  for (const ModelConfig& config : configs) {
+    const RandomModel m(GetParam(), config);
     const Ids source = random_sources(1)[0];
     Ids target{kBos};
     for (int32_t i = 0; i < 40; ++i) {
@@ -138,6 +153,68 @@ TEST_P(Search, ASentenceIsTranslatedTheSameAloneAndInAnyBatch) {
         }
       }
     }
+  }
+}
+
+// Cells of hypotheses are forked, rolled back and freed like keys and values; a beam of all there is finds the same.
+TEST_P(Search, ARecurrentDecodersSentencesAreTheSameAloneAndInAnyBatch) {
+  const RandomModel m(GetParam(), recurrent_config());
+  const std::vector<Ids> sources = random_sources(9);
+  const TranslationOptions options{.beam = 4, .n_best = 4};
+  const auto together = translate_tokens(*m.inference, sources, options);
+  std::vector<Ids> targets;
+  for (size_t s = 0; s < sources.size(); ++s) {
+    const auto alone = translate_tokens(*m.inference, {sources[s]}, options)[0];
+    ASSERT_EQ(together[s].size(), alone.size());
+    for (size_t h = 0; h < alone.size(); ++h) {
+      EXPECT_EQ(together[s][h].tokens, alone[h].tokens);
+      EXPECT_EQ(together[s][h].log_probability, alone[h].log_probability);
+    }
+    targets.push_back(alone[0].tokens);
+  }
+  const std::vector<double> scores = score_pairs(*m.inference, {sources, targets});
+  for (size_t s = 0; s < sources.size(); ++s) {
+    EXPECT_NEAR(together[s][0].log_probability, scores[s], GetParam() == DType::bf16 ? 0.3 : 1e-3);
+  }
+}
+
+TEST_P(Search, ARecurrentDecoderForksAndRollsBackAndKeepsOnePageOfCells) {
+  const RandomModel m(GetParam(), recurrent_config());
+  const Ids source = random_sources(1)[0];
+  Ids target{kBos};
+  for (int32_t i = 0; i < 40; ++i) {
+    target.push_back(4 + i * 7 % 25);
+  }
+  const Tensor expected = full_logits(m, source, target);
+  const auto stepper = make_stepper(*m.inference, {.roll_back = 3});
+  SequenceId sequence = stepper->begin({{source}}).front();
+  for (size_t t = 0; t < target.size(); ++t) {
+    const Ids wrong{5, 6, 7};
+    const SequenceId fork = stepper->fork(sequence);
+    stepper->next({{{sequence, std::span(wrong).first(t % 3 + 1), RowsWanted::none}}});
+    if (t % 2 == 0) {
+      stepper->roll_back(sequence, static_cast<int64_t>(t));
+      stepper->remove(fork);
+    } else {
+      stepper->remove(sequence);
+      sequence = fork;
+    }
+    const NextTokens next = stepper->next({{{sequence, std::span(target).subspan(t, 1)}}});
+    for (int64_t c = 0; c < 29; ++c) {
+      ASSERT_EQ(next.logits(0, c), host<float>(expected.view())(static_cast<int64_t>(t), c)) << t << " " << c;
+    }
+  }
+}
+
+TEST(RecurrentDecoder, RefusesACacheOfAnotherType) {
+  const RandomModel m(DType::f32, recurrent_config());
+  Inference other = *m.inference;
+  other.cached = DType::i8;
+  try {
+    make_stepper(other);
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_NE(std::string(error.what()).find("the model's decoder is recurrent"), std::string::npos) << error.what();
   }
 }
 

@@ -29,8 +29,8 @@ class OutputRowsOf : public testing::Test {
   // In the packed form that inference has.
   void pack() {
     weight_ = Weight("output.weight", {50, 12}, WeightUse::product);
-    weight_.hold(*backend_, {DType::f32, DType::f32},
-                 [this](int64_t first, int64_t count) { return matrix_.view().row_range(first, count); });
+    weight_.store(*backend_, {DType::f32, DType::f32},
+                  [this](int64_t first, int64_t count) { return matrix_.view().row_range(first, count); });
   }
   Hidden hidden() {
     Tensor copy({5, 12}, DType::f32);

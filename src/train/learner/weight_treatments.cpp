@@ -1,4 +1,4 @@
-#include "train/learner/planned_parts.h"
+#include "train/learner/weight_treatments.h"
 
 #include <algorithm>
 
@@ -9,43 +9,44 @@
 namespace heed {
 namespace {
 
-void freeze_parts(const Recipe& recipe, const Weights& weights, std::vector<WeightPart>& parts) {
+void freeze_weights(const Recipe& recipe, const Weights& weights, std::vector<WeightTreatment>& treatments) {
   const std::vector<bool> frozen = matching_weights(weights, recipe.training.freeze, "training.freeze");
-  for (size_t i = 0; i < parts.size(); ++i) {
-    parts[i] = frozen[i] && parts[i] == WeightPart::trained ? WeightPart::frozen : parts[i];
+  for (size_t i = 0; i < treatments.size(); ++i) {
+    treatments[i] = frozen[i] && treatments[i] == WeightTreatment::trained ? WeightTreatment::frozen : treatments[i];
   }
 }
 
 }  // namespace
 
-std::vector<WeightPart> planned_parts(const Recipe& recipe, Weights& weights) {
+std::vector<WeightTreatment> planned_treatments(const Recipe& recipe, Weights& weights) {
   const bool adapts = recipe.adapter.rank > 0;
   validate_adapter(recipe);
   if (adapts) {
     add_adapters(weights, recipe.adapter);
   }
-  std::vector<WeightPart> parts;
+  std::vector<WeightTreatment> treatments;
   for (const Weight& weight : weights.all()) {
-    parts.push_back(adapts && !is_adapter(weight) ? WeightPart::of_base : WeightPart::trained);
+    treatments.push_back(adapts && !is_adapter(weight) ? WeightTreatment::of_base : WeightTreatment::trained);
   }
-  freeze_parts(recipe, weights, parts);
-  return parts;
+  freeze_weights(recipe, weights, treatments);
+  return treatments;
 }
 
-std::vector<WeightPart> parts_after(const TakenWeights& taken, const Recipe& recipe, const Weights& weights) {
-  std::vector<WeightPart> parts;
-  parts.reserve(weights.all().size());
+std::vector<WeightTreatment> treatments_after(const TakenWeights& taken, const Recipe& recipe, const Weights& weights) {
+  std::vector<WeightTreatment> treatments;
+  treatments.reserve(weights.all().size());
   for (const Weight& weight : weights.all()) {
     const bool of_base = recipe.adapter.rank > 0 && std::ranges::count(taken.whole, weight.name()) > 0;
-    parts.push_back(of_base ? WeightPart::of_base : WeightPart::trained);
+    treatments.push_back(of_base ? WeightTreatment::of_base : WeightTreatment::trained);
   }
-  freeze_parts(recipe, weights, parts);
-  require<ConfigError>(std::ranges::count(parts, WeightPart::trained) > 0, "recipe",
+  freeze_weights(recipe, weights, treatments);
+  require<ConfigError>(std::ranges::count(treatments, WeightTreatment::trained) > 0, "recipe",
                        "training.freeze leaves no weight to train");
-  return parts;
+  return treatments;
 }
 
-std::vector<WeightPart> parts_of_run(const ModelFolder& folder, const Recipe& recipe, const Weights& weights) {
+std::vector<WeightTreatment> treatments_of_run(const ModelFolder& folder, const Recipe& recipe,
+                                               const Weights& weights) {
   TakenWeights taken;
   if (recipe.adapter.rank > 0) {
     const AdapterDescription description = load_adapter(folder);
@@ -55,14 +56,14 @@ std::vector<WeightPart> parts_of_run(const ModelFolder& folder, const Recipe& re
       }
     }
   }
-  return parts_after(taken, recipe, weights);
+  return treatments_after(taken, recipe, weights);
 }
 
 // Names, and the shapes of what may have an adapter, do not depend on the vocabularies.
-void check_parts(const Recipe& recipe) {
+void check_treatments(const Recipe& recipe) {
   Weights weights;
   const AnyModel model(Scope(weights), model_of_any_text(recipe));
-  planned_parts(recipe, weights);
+  planned_treatments(recipe, weights);
 }
 
 Tokenizers starting_tokenizers(const Recipe& recipe, const StartingModel& model) {

@@ -12,16 +12,16 @@ namespace heed {
 
 // Before a run begins. Registers the recipe's adapters, too, and assumes that everything else is then taken from the
 // base. ConfigError for a pattern in training.freeze that matches nothing.
-std::vector<WeightPart> planned_parts(const Recipe& recipe, Weights& weights);
+std::vector<WeightTreatment> planned_treatments(const Recipe& recipe, Weights& weights);
 
 // Where an adapter is trained, the weights that were taken unchanged from the starting model belong to its base. All
 // others are trained, unless training.freeze names them. ConfigError, as above, and when no weight is trained.
-std::vector<WeightPart> parts_after(const TakenWeights& taken, const Recipe& recipe, const Weights& weights);
+std::vector<WeightTreatment> treatments_after(const TakenWeights& taken, const Recipe& recipe, const Weights& weights);
 // The same for a run that is resumed.
-std::vector<WeightPart> parts_of_run(const ModelFolder& folder, const Recipe& recipe, const Weights& weights);
+std::vector<WeightTreatment> treatments_of_run(const ModelFolder& folder, const Recipe& recipe, const Weights& weights);
 
 // ConfigError for what is wrong with [adapter] and training.freeze, before any text is read.
-void check_parts(const Recipe& recipe);
+void check_treatments(const Recipe& recipe);
 
 // The tokenizers that a run takes from the model that it begins from; none where the recipe has its own. ConfigError
 // when they don't go with the recipe.

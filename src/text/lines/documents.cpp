@@ -1,0 +1,13 @@
+#include "text/lines/documents.h"
+
+namespace heed {
+
+bool begins_with_mark(std::optional<Documents> documents, const Tokenizer& tokenizer) {
+  if (documents) {
+    return *documents != Documents::none;
+  }
+  const std::span<const FramePart> frame = tokenizer.frame(1);
+  return !frame.empty() && frame.front().text == FramePart::kToken;
+}
+
+}  // namespace heed

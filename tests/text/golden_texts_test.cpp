@@ -17,7 +17,7 @@ using nlohmann::json;
 std::vector<int32_t> numbers(const std::vector<TokenId>& tokens) {
   std::vector<int32_t> ids;
   for (const TokenId token : tokens) {
-    ids.push_back(token.get());
+    ids.push_back(token.value);
   }
   return ids;
 }

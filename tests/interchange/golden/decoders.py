@@ -3,7 +3,7 @@
 import math
 
 import torch
-from parts import (ACTIVATIONS, attend, causal, embed, join, layer_norm, linear, rms_norm, rotary_angles,
+from parts import (ACTIVATIONS, attend, causal, embed, layer_norm, linear, rms_norm, rotary_angles,
                    rotary_frequencies, rotate, split)
 
 

@@ -126,9 +126,9 @@ TEST_P(GoldenDecoders, GivesTheLogitsOfItsDefinition) {
 
 INSTANTIATE_TEST_SUITE_P(Families, GoldenDecoders,
                          testing::Values("gemma", "gemma-2", "gemma-3", "gemma-3-v5", "gpt-neox", "gpt-neox-serial",
-                                         "gpt2", "gpt2-old", "llama", "llama-biases", "llama-tied", "llama-v5",
-                                         "llama-yarn-v5", "mistral", "opt", "phi-3", "qwen2", "qwen2-windows",
-                                         "qwen2-yarn", "qwen3", "smollm", "stablelm"));
+                                         "gpt2", "gpt2-old", "gpt2-pickled", "llama", "llama-biases", "llama-tied",
+                                         "llama-v5", "llama-yarn-v5", "mistral", "opt", "opt-shards", "phi-3", "qwen2",
+                                         "qwen2-windows", "qwen2-yarn", "qwen3", "smollm", "stablelm"));
 
 class GoldenEncoderDecoders : public testing::TestWithParam<const char*> {};
 

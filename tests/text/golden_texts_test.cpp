@@ -17,7 +17,7 @@ using nlohmann::json;
 std::vector<int32_t> numbers(const std::vector<TokenId>& tokens) {
   std::vector<int32_t> ids;
   for (const TokenId token : tokens) {
-    ids.push_back(static_cast<int32_t>(token));
+    ids.push_back(token.value);
   }
   return ids;
 }
@@ -32,15 +32,15 @@ json offsets_of(const huggingface::Encoding& encoding) {
 
 class GoldenTexts : public testing::TestWithParam<const char*> {
  protected:
-  std::filesystem::path folder_ = source_root() / "tests/interchange/golden" / GetParam();
-  std::unique_ptr<HuggingFaceTokenizer> tokenizer_ = parse_huggingface_tokenizer(
-      read_file(folder_ / "tokenizer.json"), (folder_ / "tokenizer.json").string(), special_names());
+  const std::filesystem::path folder_ = source_root() / "tests/interchange/golden" / GetParam();
+  const std::unique_ptr<HuggingFaceTokenizer> tokenizer_ =
+      parse_huggingface_tokenizer(read_file(folder_ / "tokenizer.json"), "tokenizer.json", use());
 
  private:
-  SpecialNames special_names() const {
-    SpecialNames names;
-    read_special_names(read_file(folder_ / "tokenizer_config.json"), "tokenizer_config.json", names);
-    return names;
+  TokenizerUse use() const {
+    TokenizerUse use{.rows = json::parse(read_file(folder_ / "config.json")).at("vocab_size").get<int64_t>()};
+    read_special_names(read_file(folder_ / "tokenizer_config.json"), "tokenizer_config.json", use.names);
+    return use;
   }
 };
 

@@ -174,9 +174,9 @@ STABLELM = {
     "rope_scaling": None, "rope_theta": 20000, "tie_word_embeddings": False, "use_cache": True,
     "use_parallel_residual": False, "use_qkv_bias": True, "vocab_size": 56,
 }
-YARN = {"factor": 4.0, "original_max_position_embeddings": 64, "type": "yarn"}
-YARN_IN_FULL = {"attention_factor": 1.3, "beta_fast": 6.0, "beta_slow": 0.5, "factor": 5.0,
-                "original_max_position_embeddings": 64, "rope_type": "yarn"}
+YARN = {"factor": 4.0, "original_max_position_embeddings": 4096, "type": "yarn"}
+YARN_IN_FULL = {"attention_factor": 1.3, "beta_fast": 2.5, "beta_slow": 0.5, "factor": 5.0,
+                "original_max_position_embeddings": 4096, "rope_type": "yarn"}
 
 DECODERS = [
     Decoder("llama", decoders.llama, LLAMA_3, dtype=torch.bfloat16, tokenizer=vocabularies.byte_level("llama3"),
@@ -192,6 +192,8 @@ DECODERS = [
     Decoder("gpt2", decoders.gpt2, GPT2, tokenizer=vocabularies.byte_level("gpt2"), generation=sampled(GPT2)),
     Decoder("gpt2-old", lambda c, w, read, ids: decoders.gpt2(c, w, read, ids, prefix=""), {**GPT2, "n_inner": 28},
             extra=gpt2_buffers, tokenizer=vocabularies.byte_level("gpt2"), generation=sampled(GPT2)),
+    Decoder("gpt2-pickled", decoders.gpt2, GPT2, form="old bin", dtype=torch.float16,
+            tokenizer=vocabularies.byte_level("gpt2"), generation=sampled(GPT2)),
     Decoder("qwen2", decoders.llama, QWEN2, dtype=torch.bfloat16, tokenizer=vocabularies.byte_level("qwen2"),
             generation=sampled(QWEN2)),
     Decoder("qwen2-windows", decoders.llama,
@@ -199,11 +201,11 @@ DECODERS = [
              "num_hidden_layers": 3}, tokenizer=vocabularies.byte_level("qwen2"), generation=sampled(QWEN2)),
     Decoder("qwen3", decoders.llama, QWEN3, dtype=torch.bfloat16, tokenizer=vocabularies.byte_level("qwen2"),
             generation=sampled(QWEN3, eos_token_id=[53, 51])),
-    Decoder("qwen2-yarn", decoders.llama, {**QWEN2, "hidden_size": 32, "max_position_embeddings": 256,
+    Decoder("qwen2-yarn", decoders.llama, {**QWEN2, "hidden_size": 32, "max_position_embeddings": 16384,
                                            "rope_scaling": YARN, "rope_theta": 10000.0},
             dtype=torch.bfloat16, tokenizer=vocabularies.byte_level("qwen2"), generation=sampled(QWEN2)),
     Decoder("llama-yarn-v5", decoders.llama, {**LLAMA, "intermediate_size": 28, "rope_scaling": YARN_IN_FULL,
-                                              "max_position_embeddings": 320},
+                                              "max_position_embeddings": 20480},
             old=version_5, dtype=torch.bfloat16, tokenizer=vocabularies.sentencepiece_bpe("llama2"),
             generation=sampled(LLAMA)),
     Decoder("mistral", decoders.llama, MISTRAL, dtype=torch.bfloat16, shards=2,
@@ -227,6 +229,8 @@ DECODERS = [
             dtype=torch.float16, tokenizer=vocabularies.byte_level("neox"), generation=sampled(NEOX)),
     Decoder("opt", other.opt, OPT, seed=1, dtype=torch.float16, tokenizer=vocabularies.byte_level("opt"),
             generation=sampled(OPT)),
+    Decoder("opt-shards", other.opt, OPT, seed=1, form="bin", shards=2, dtype=torch.float16,
+            tokenizer=vocabularies.byte_level("opt"), generation=sampled(OPT)),
     Decoder("opt-350m", other.opt, {**OPT, "do_layer_norm_before": False, "word_embed_proj_dim": 12},
             seed=1, dtype=torch.float16, tokenizer=vocabularies.byte_level("opt"), generation=sampled(OPT)),
     Decoder("phi-3", other.phi3, PHI_3, dtype=torch.bfloat16, tokenizer=vocabularies.sentencepiece_bpe("llama2"),

@@ -1,6 +1,7 @@
 """The encoder-decoders: their configurations, with the keys that the original library writes."""
 
 import encoder_decoders as families
+import sentencepieces
 import torch
 import vocabularies
 from model import Encoder, EncoderDecoder
@@ -114,9 +115,9 @@ MT5 = {
 
 ENCODER_DECODERS = [
     EncoderDecoder("marian", families.marian, MARIAN, seed=85, form="bin", loud=("final_logits_bias", 0),
-                   extra=tied_copies, tokenizer=vocabularies.marian, generation=MARIAN_GENERATION),
+                   extra=tied_copies, tokenizer=sentencepieces.marian, generation=MARIAN_GENERATION),
     EncoderDecoder("marian-apart", families.marian, MARIAN_APART, seed=58, dtype=torch.float16,
-                   loud=("final_logits_bias", 0), tokenizer=vocabularies.marian,
+                   loud=("final_logits_bias", 0), tokenizer=sentencepieces.marian,
                    generation={**MARIAN_GENERATION, "bad_words_ids": [[57]], "decoder_start_token_id": 57}),
     EncoderDecoder("t5", families.t5, T5, seed=1, loud=("shared.weight", 1), extra=unused_cross_bias,
                    tokenizer=vocabularies.unigram("t5"), generation=T5_GENERATION),
@@ -137,7 +138,7 @@ ENCODER_DECODERS = [
                                "forced_eos_token_id": 2, "max_length": 200, "num_beams": 4, "pad_token_id": 1,
                                "transformers_version": "4.49.0"}),
     EncoderDecoder("m2m-100", families.bart, M2M_100, seed=12, dtype=torch.float16, loud=("model.shared.weight", 2),
-                   tokenizer=vocabularies.m2m_100, generation=multilingual(55), first=56, reserved=11),
+                   tokenizer=sentencepieces.m2m_100, generation=multilingual(55), first=56, reserved=11),
     EncoderDecoder("nllb", families.bart, NLLB, seed=11, dtype=torch.float32, loud=("model.shared.weight", 2),
                    tokenizer=vocabularies.nllb, generation=multilingual(54), first=55, reserved=6),
 ]

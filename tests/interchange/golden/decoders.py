@@ -3,7 +3,7 @@
 import math
 
 import torch
-from parts import (ACTIVATIONS, attend, causal, embed, join, layer_norm, linear, rms_norm, rotary_angles,
+from parts import (ACTIVATIONS, attend, causal, embed, layer_norm, linear, rms_norm, rotary_angles,
                    rotary_frequencies, rotate, split)
 
 
@@ -66,7 +66,11 @@ def scaled_frequencies(c, read, width, scaling, base):
         return read("llama3: scaled at all", read("llama3: not all divided", scaled, plain / factor), plain), 1.0
     assert kind == "yarn"
     context = scaling.get("original_max_position_embeddings") or c["max_position_embeddings"]
+    context = read("yarn: original_max_position_embeddings", context, c["max_position_embeddings"])
     fast, slow = scaling.get("beta_fast") or 32, scaling.get("beta_slow") or 1
+    if (fast, slow) != (32, 1):
+        fast = read("yarn: beta_fast", fast, 32)
+        slow = read("yarn: beta_slow", slow, 1)
 
     def turns_at(rotations):
         """The pair that turns `rotations` times within the context."""

@@ -35,8 +35,8 @@ def write_safetensors(path, tensors):
     path.write_bytes(struct.pack("<Q", len(text)) + text + b"".join(raw_bytes(tensors[name]) for name in names))
 
 
-def write_shards(folder, tensors, shards):
-    """model-0000i-of-0000n.safetensors and the index that says which tensor is where."""
+def write_shards(folder, tensors, shards, stem, ending, write):
+    """STEM-0000i-of-0000n.ENDING, each by `write`, and the index that says which tensor is where."""
     names, size = list(tensors), sum(t.numel() * t.element_size() for t in tensors.values())
     groups, filled = [[] for _ in range(shards)], 0
     for name in names:
@@ -44,22 +44,29 @@ def write_shards(folder, tensors, shards):
         filled += tensors[name].numel() * tensors[name].element_size()
     where = {}
     for i, group in enumerate(groups):
-        file = f"model-{i + 1:05}-of-{shards:05}.safetensors"
-        write_safetensors(folder / file, {name: tensors[name] for name in group})
+        file = f"{stem}-{i + 1:05}-of-{shards:05}.{ending}"
+        write(folder / file, {name: tensors[name] for name in group})
         where.update({name: file for name in group})
-    write_json(folder / "model.safetensors.index.json",
+    write_json(folder / f"{stem}.{ending}.index.json",
                {"metadata": {"total_size": size}, "weight_map": dict(sorted(where.items()))})
 
 
-def write_pickle(path, tensors):
-    """What torch.save makes of a state_dict; tensors that are one object share their storage in it."""
-    torch.save(OrderedDict(tensors), path)
+def write_pickle(path, tensors, zipped=True):
+    """What torch.save makes of a state_dict; tensors that are one object share their storage in it. Before PyTorch 1.6
+    it was no archive but one pickle after the other, then the numbers."""
+    torch.save(OrderedDict(tensors), path, _use_new_zipfile_serialization=zipped)
 
 
 def write_weights(folder, tensors, form="safetensors", shards=1):
-    if form == "bin":
-        write_pickle(folder / "pytorch_model.bin", tensors)
-    elif shards > 1:
-        write_shards(folder, tensors, shards)
+    """`form` is "safetensors", "bin", or "old bin" for that of PyTorch before 1.6."""
+    def write(path, part):
+        if form == "safetensors":
+            write_safetensors(path, part)
+        else:
+            write_pickle(path, part, zipped=form == "bin")
+
+    stem, ending = ("model", "safetensors") if form == "safetensors" else ("pytorch_model", "bin")
+    if shards > 1:
+        write_shards(folder, tensors, shards, stem, ending, write)
     else:
-        write_safetensors(folder / "model.safetensors", tensors)
+        write(folder / f"{stem}.{ending}", tensors)

@@ -20,18 +20,21 @@ struct ParameterInfo {
   // As a model directory stores it, such as "f32" or "int4"; empty for a recipe and for an adapter's base.
   std::string type;
   int64_t bytes = 0;    // as stored, scales included; 0 for a recipe
+  std::string from;     // of another program's model: the tensors that it is made of
   bool trained = true;  // otherwise frozen: by training.freeze, or because adapters are trained instead
 };
 
 struct ModelSummary {
-  std::string architecture;        // the [model] keys and their values, a line each
-  std::vector<std::string> notes;  // what training takes from the model that it begins from; an adapter's base
+  std::string architecture;  // the [model] keys and their values, a line each
+  // What training takes from the model that it begins from; an adapter's base; where another program's model has its
+  // settings.
+  std::vector<std::string> notes;
   std::vector<ParameterInfo> parameters;
   std::vector<ParameterCount> trained;  // of those that are trained; empty: all are
   std::vector<ParameterCount> counts;   // of all parameters: first what is known, then per vocabulary of unknown size
 };
 
-// Describes a recipe or a model directory. `overrides` are "table.key=value" and replace what the recipe says; a model
+// Describes a recipe, a model directory or another program's model. `overrides` are "table.key=value" and replace what the recipe says; a model
 // directory takes none. Where the recipe leaves a vocabulary's size to its tokenizer, the largest allowed size is
 // assumed; characters and words are counted in the recipe's text or, where the text is missing, left open. ConfigError
 // and FormatError say what is wrong.

@@ -55,8 +55,10 @@ void require_weights_of(const TensorFile& weights, const ModelFolder& folder, co
 }
 
 std::shared_ptr<const TensorFile> open_weights(const ModelFolder& folder, const ModelConfig& config) {
-  return is_foreign_model(folder.path) ? open_foreign_weights(read_foreign_model(folder.path))
-                                       : open_own_weights(folder.weights(), folder, config);
+  if (is_foreign_model(folder.path)) {
+    return open_foreign_weights(read_foreign_model(folder.path));
+  }
+  return open_own_weights(folder.weights(), folder, config);
 }
 
 StoredModel::StoredModel(const ModelFolder& folder, Backend& backend, DType storage,

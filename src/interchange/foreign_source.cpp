@@ -1,6 +1,5 @@
 #include "interchange/foreign_source.h"
 
-#include "interchange/foreign_weights.h"
 #include "interchange/huggingface/huggingface_model.h"
 #include "interchange/huggingface/tokenizer_files.h"
 
@@ -14,7 +13,7 @@ Tokenizers read_foreign_tokenizers(const std::filesystem::path& path, const Fore
   return read_huggingface_tokenizers(path, model);
 }
 
-std::shared_ptr<const TensorFile> open_foreign_weights(const ForeignModel& model) {
+std::shared_ptr<const ForeignWeights> open_foreign_weights(const ForeignModel& model) {
   return std::make_shared<const ForeignWeights>(model.archive, model.names, model.config);
 }
 

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "interchange/foreign_model.h"
-#include "tensor_files/tensor_file.h"
+#include "interchange/foreign_weights.h"
 #include "text/translation_tokenizers.h"
 
 namespace heed {
@@ -16,6 +16,6 @@ bool is_foreign_model(const std::filesystem::path& path);
 ForeignModel read_foreign_model(const std::filesystem::path& path);
 Tokenizers read_foreign_tokenizers(const std::filesystem::path& path, const ForeignModel& model);
 // By heed's names; the files stay mapped as long as it lives.
-std::shared_ptr<const TensorFile> open_foreign_weights(const ForeignModel& model);
+std::shared_ptr<const ForeignWeights> open_foreign_weights(const ForeignModel& model);
 
 }  // namespace heed

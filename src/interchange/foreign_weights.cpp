@@ -25,6 +25,10 @@ bool has_shape_of(const ArchiveTensor& tensor, const NamedTensor& named) {
     return tensor.elements() == rows && std::ranges::count(tensor.shape, rows) > 0;
   }
   const int64_t columns = named.columns();
+  // Positions that the model does not use may follow.
+  if (named.has(WeightRole::position_embedding)) {
+    return tensor.shape.size() == 2 && tensor.shape[0] >= rows && tensor.shape[1] == columns;
+  }
   return named.form == ForeignForm::transposed ? tensor.shape == std::vector{columns, rows}
                                                : tensor.shape == std::vector{rows, columns};
 }
@@ -107,6 +111,14 @@ ForeignWeights::ForeignWeights(std::shared_ptr<const TensorArchive> archive, con
     add_weight(weight, std::move(pieces[weight.name()]));
   }
   require_nothing_else(*archive_, names, used);
+}
+
+std::vector<std::string> ForeignWeights::sources_of(std::string_view weight) const {
+  std::vector<std::string> names;
+  for (const Piece& piece : pieces_.find(weight)->second) {
+    names.push_back(piece.tensor->name);
+  }
+  return names;
 }
 
 void ForeignWeights::add_weight(const Weight& weight, std::vector<Piece> pieces) {

@@ -22,6 +22,8 @@ class ForeignWeights final : public TensorFile {
 
   std::span<const std::byte> rows(const StoredTensor& tensor, RowSpan rows,
                                   std::vector<std::byte>& buffer) const override;
+  // The archive's tensors that a weight is made of.
+  std::vector<std::string> sources_of(std::string_view weight) const;
   void give_back(std::span<const std::byte> bytes) const override { archive_->give_back(bytes); }
 
  private:

@@ -5,7 +5,7 @@
 namespace heed {
 namespace {
 
-constexpr std::string_view kLayerMark = "{layer}", kTermMark = "{term}", kPrefixMark = "{prefix}";
+constexpr std::string_view kLayerMark = "{layer}", kTermMark = "{term}", kPrefixMark = "{prefix}", kTextMark = "{text}";
 
 std::string replaced(std::string text, std::string_view mark, std::string_view by) {
   const size_t at = text.find(mark);
@@ -25,6 +25,7 @@ std::string foreign_name(const ForeignNames& names, const TensorOfTerm& wanted, 
   std::string name =
       replaced(std::string(pattern), kTermMark, wanted.term == WeightTerm::factor ? terms.factor : terms.bias);
   name = replaced(std::move(name), kPrefixMark, names.prefix);
+  name = replaced(std::move(name), kTextMark, names.text_layer);
   return wanted.layer ? replaced(std::move(name), kLayerMark, std::to_string(names.first_layer + *wanted.layer)) : name;
 }
 

@@ -45,6 +45,7 @@ struct ForeignNames {
   TermNames matrices = {}, norms = {};
   int64_t first_layer = 0;  // the number of the first layer
   std::string prefix = {};
+  std::string text_layer = {};  // what "{text}" in a name stands for
   // Tensors that have no weight's values: parts of names.
   std::vector<std::string_view> without_weight = {};
 };

@@ -2,7 +2,9 @@
 // tests/interchange/golden/make.py from the families' published definitions.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "base/system/files.h"
 #include "checkpoint/weights.h"
@@ -96,6 +98,17 @@ class GoldenModel {
     const Hidden rows = of_text ? model.pooled(pass, tokens) : model.hidden(pass, tokens);
     return rows_of(model.logits(pass, rows).var());
   }
+  // As heed embed gives it.
+  Rows embedding(const Sequences& tokens) const {
+    Pass pass = Pass::infer(*backend_, DType::f64);
+    Rows rows = rows_of(model_.encoder_only().text_embeddings(pass, tokens, found_.config.text_pooling).var());
+    if (found_.config.text_normalized == Normalized::yes) {
+      std::vector<double>& values = rows.front();
+      const double length = std::sqrt(std::inner_product(values.begin(), values.end(), values.begin(), 0.0));
+      std::ranges::for_each(values, [&](double& x) { x /= length; });
+    }
+    return rows;
+  }
   // A text whose tokens have these types, where the model has any.
   Sequences typed(const std::vector<int32_t>& ids, std::vector<int32_t> types) const {
     Sequences tokens = sequence(ids);
@@ -156,6 +169,9 @@ TEST_P(GoldenEncoders, GivesTheHiddenStatesOfItsDefinition) {
   for (const json& one : golden.at("cases")) {
     const Sequences tokens =
         model.typed(ids_in(one, "ids"), one.contains("types") ? ids_in(one, "types") : std::vector<int32_t>());
+    if (one.contains("embedding")) {
+      expect_close(model.embedding(tokens), json::array({one.at("embedding")}), tolerance_of(golden));
+    }
     if (one.contains("hidden")) {
       expect_close(model.hidden(tokens), one.at("hidden"), tolerance_of(golden));
     } else {

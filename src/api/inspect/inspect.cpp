@@ -132,8 +132,7 @@ std::string describe_adapter(const ModelFolder& folder) {
 }
 
 // How the weights are stored. An adapter's file has those alone that were trained.
-void add_types(const std::filesystem::path& weights, std::vector<ParameterInfo>& parameters) {
-  const SafeTensors file(weights);
+void add_types(const TensorFile& file, std::vector<ParameterInfo>& parameters) {
   for (ParameterInfo& parameter : parameters) {
     if (!parameter.trained) {
       continue;
@@ -156,8 +155,13 @@ ModelSummary inspect_recipe(const std::string& path, const std::vector<std::stri
   add_parameters(model, path, summary);
   summary.counts = counts_of(summary.parameters);
   const std::filesystem::path weights = model.adapter ? model.adapter->adapter_weights() : model.weights;
-  if (!weights.empty() && std::filesystem::exists(weights)) {
-    add_types(weights, summary.parameters);
+  if (model.foreign != nullptr) {
+    add_types(*model.foreign, summary.parameters);
+    for (ParameterInfo& parameter : summary.parameters) {
+      parameter.from = fmt::format("{}", fmt::join(model.foreign->sources_of(parameter.name), " + "));
+    }
+  } else if (!weights.empty() && std::filesystem::exists(weights)) {
+    add_types(SafeTensors(weights), summary.parameters);
   }
   std::vector<ParameterInfo> trained = summary.parameters;
   std::erase_if(trained, [](const ParameterInfo& parameter) { return !parameter.trained; });

@@ -1,6 +1,7 @@
 #include "api/inspect/inspected_model.h"
 
 #include "checkpoint/model_directory.h"
+#include "interchange/foreign_source.h"
 #include "train/learner/weight_treatments.h"
 #include "train/recipe/recipe.h"
 
@@ -36,9 +37,28 @@ void assume_labels(Recipe& recipe, InspectedModel& model) {
   }
 }
 
+InspectedModel inspected_foreign_model(const std::string& path) {
+  const ForeignModel foreign = read_foreign_model(path);
+  InspectedModel model;
+  model.config = foreign.config;
+  model.foreign = open_foreign_weights(foreign);
+  model.notes.push_back("family " + foreign.family);
+  for (const SettingOrigin& origin : foreign.origins) {
+    model.notes.push_back(
+        fmt::format("{}: {} = {}{}", origin.file, origin.key, origin.value, origin.is_default ? " (default)" : ""));
+  }
+  const std::vector<std::string> notes = foreign.notes();
+  model.notes.insert(model.notes.end(), notes.begin(), notes.end());
+  return model;
+}
+
 }  // namespace
 
 InspectedModel inspected_model(const std::string& path, const std::vector<std::string>& overrides) {
+  if (is_foreign_model(path)) {
+    require<ConfigError>(overrides.empty(), path, "is a trained model, whose settings cannot be changed");
+    return inspected_foreign_model(path);
+  }
   if (std::filesystem::is_directory(path)) {
     require<ConfigError>(overrides.empty(), path, "is a trained model, whose settings cannot be changed");
     const ModelFolder folder{path};

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "interchange/foreign_weights.h"
 #include "train/learner/starting_model.h"
 #include "train/recipe/recipe.h"
 
@@ -16,11 +17,12 @@ struct InspectedModel {
   ModelConfig config;             // a vocabulary's size is 0 if it depends on a text or tokenizer that does not exist
   std::vector<std::string> open;  // the keys that the recipe leaves to its tokenizers
   std::filesystem::path weights;  // of a model directory; empty for a recipe
-  std::optional<ModelFolder> adapter;         // a model directory that holds one
-  std::optional<Recipe> recipe;               // none for a model directory
-  std::shared_ptr<const StartingModel> from;  // that the recipe's training begins from; null: none
-  Tokenizers tokenizers;                      // of such a run; none while they are still to be learned
-  std::vector<std::string> notes;             // what had to be assumed
+  std::shared_ptr<const ForeignWeights> foreign;  // another program's weights; null for all else
+  std::optional<ModelFolder> adapter;             // a model directory that holds one
+  std::optional<Recipe> recipe;                   // none for a model directory
+  std::shared_ptr<const StartingModel> from;      // that the recipe's training begins from; null: none
+  Tokenizers tokenizers;                          // of such a run; none while they are still to be learned
+  std::vector<std::string> notes;                 // what had to be assumed
 };
 
 // ConfigError for overrides of a model directory.

@@ -57,8 +57,9 @@ void print_summary(const ModelSummary& summary) {
     shape_width = std::max(shape_width, parameter.shape.size());
   }
   for (const ParameterInfo& parameter : summary.parameters) {
-    put("{:<{}}  {:>{}}  {:>12}{}{}\n", parameter.name, name_width, parameter.shape, shape_width,
-        describe_count(parameter.count), describe_stored(parameter), parameter.trained ? "" : "  frozen");
+    put("{:<{}}  {:>{}}  {:>12}{}{}{}\n", parameter.name, name_width, parameter.shape, shape_width,
+        describe_count(parameter.count), describe_stored(parameter), parameter.trained ? "" : "  frozen",
+        parameter.from.empty() ? "" : "  from " + parameter.from);
   }
   const auto put_counts = [&](std::string_view what, const std::vector<ParameterCount>& all) {
     std::vector<std::string> counts;

@@ -5,6 +5,7 @@
 #include "base/errors.h"
 #include "interchange/archive/safetensors_archive.h"
 #include "interchange/huggingface/family.h"
+#include "interchange/huggingface/sentence_modules.h"
 #include "interchange/pickle/pickle_archive.h"
 
 namespace heed {
@@ -86,6 +87,9 @@ TranslationMarks marks_in(const std::filesystem::path& folder, ConfigFile& file)
 }  // namespace
 
 bool is_huggingface_model(const std::filesystem::path& folder) {
+  if (has_sentence_modules(folder)) {
+    return true;
+  }
   if (!std::filesystem::is_regular_file(folder / kConfigFile)) {
     return false;
   }
@@ -96,22 +100,29 @@ bool is_huggingface_model(const std::filesystem::path& folder) {
   }
 }
 
-ForeignModel read_huggingface_model(const std::filesystem::path& folder) {
+ForeignModel read_huggingface_model(const std::filesystem::path& path) {
+  const bool has_modules = has_sentence_modules(path);
+  const std::filesystem::path folder = has_modules ? encoder_folder(path) : path;
   ConfigFile file(folder / kConfigFile);
   const Family& family = family_of(file);
   ForeignModel model{.type = std::string(family.type),
                      .family = std::string(family.name),
                      .config = {},
                      .names = {},
-                     .archive = std::make_shared<const TensorArchive>(open_archive(folder)),
+                     .archive = nullptr,
                      .origins = {},
                      .unread = {}};
-  FamilySource source{file, *model.archive};
+  const auto archive = std::make_shared<TensorArchive>(open_archive(folder));
+  model.archive = archive;
+  FamilySource source{file, *archive};
   FamilyModel found = family.read(source);
   model.config = std::move(found.config);
   model.names = std::move(found.names);
   if (model.config.architecture == Architecture::seq2seq) {
     model.marks = marks_in(folder, file);
+  }
+  if (has_modules) {
+    add_sentence_modules(path, model, *archive);
   }
   pass_over_descriptions(file);
   model.origins = file.origins();

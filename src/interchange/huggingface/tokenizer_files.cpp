@@ -6,6 +6,7 @@
 #include "base/errors.h"
 #include "base/system/files.h"
 #include "interchange/huggingface/config_file.h"
+#include "interchange/huggingface/sentence_modules.h"
 #include "text/huggingface/huggingface_tokenizer.h"
 #include "text/huggingface/older/older_files.h"
 
@@ -175,7 +176,9 @@ std::string from_older_files(TokenizerFolder& folder, const std::string& type, s
 
 }  // namespace
 
-Tokenizers read_huggingface_tokenizers(const std::filesystem::path& path, const ForeignModel& model) {
+Tokenizers read_huggingface_tokenizers(const std::filesystem::path& folder_of_model, const ForeignModel& model) {
+  const std::filesystem::path path =
+      has_sentence_modules(folder_of_model) ? encoder_folder(folder_of_model) : folder_of_model;
   TokenizerFolder folder(path);
   const ModelConfig& config = model.config;
   const auto made = [&](std::string_view role, int64_t rows) -> std::shared_ptr<const Tokenizer> {

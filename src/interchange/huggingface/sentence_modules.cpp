@@ -1,0 +1,143 @@
+#include "interchange/huggingface/sentence_modules.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "base/errors.h"
+#include "base/system/files.h"
+#include "base/text/excerpt.h"
+#include "base/text/json_depth.h"
+#include "interchange/archive/safetensors_archive.h"
+#include "interchange/huggingface/config_file.h"
+
+namespace heed {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char *kModulesFile = "modules.json", *kLengthFile = "sentence_bert_config.json";
+
+struct Module {
+  std::string kind, path;  // "Pooling", "1_Pooling"
+};
+
+std::vector<Module> modules_in(const std::filesystem::path& folder) {
+  const std::filesystem::path file = folder / kModulesFile;
+  const std::string where = file.string(), text = read_file(file);
+  require_shallow_json(text, where);
+  const json root = json::parse(text, nullptr, false);
+  require<FormatError>(root.is_array() && !root.empty(), where, "is not a list of modules");
+  std::vector<Module> modules;
+  for (const json& one : root) {
+    const bool fits = one.is_object() && one.value("type", json()).is_string() && one.value("path", json()).is_string();
+    require<FormatError>(fits, where, "has a module without \"type\" or \"path\"");
+    const auto type = one.at("type").get<std::string>(), path = one.at("path").get<std::string>();
+    require<FormatError>(path.empty() || std::filesystem::path(path).filename() == path, where,
+                         "\"path\" is \"{}\", expected the name of a folder in the same folder", shown(path));
+    modules.push_back({type.substr(type.rfind('.') + 1), path});
+  }
+  require<FormatError>(modules.front().kind == "Transformer", where,
+                       "begins with a module \"{}\", expected Transformer", shown(modules.front().kind));
+  return modules;
+}
+
+void read_pooling(const std::filesystem::path& folder, ForeignModel& model) {
+  constexpr std::array<std::pair<const char*, Pooling>, 5> kModes{
+      {{"pooling_mode_cls_token", Pooling::first},
+       {"pooling_mode_mean_tokens", Pooling::mean},
+       {"pooling_mode_max_tokens", Pooling::max},
+       {"pooling_mode_lasttoken", Pooling::last},
+       {"pooling_mode_mean_sqrt_len_tokens", Pooling::mean_sqrt_length}}};
+  ConfigFile file(folder / "config.json");
+  require<FormatError>(!file.flag("pooling_mode_weightedmean_tokens", false), file.where(),
+                       "\"pooling_mode_weightedmean_tokens\" is true, which heed lacks");
+  int modes = 0;
+  for (const auto& [key, pooling] : kModes) {
+    if (file.flag(key, false)) {
+      model.config.text_pooling = pooling;
+      ++modes;
+    }
+  }
+  require<FormatError>(modes == 1, file.where(), "has {} ways of pooling, expected one", modes);
+}
+
+Activation activation_of_class(const ConfigFile& file, const std::string& name) {
+  constexpr std::array<std::pair<std::string_view, Activation>, 5> kClasses{{{"Tanh", Activation::tanh},
+                                                                             {"Identity", Activation::none},
+                                                                             {"ReLU", Activation::relu},
+                                                                             {"GELU", Activation::gelu},
+                                                                             {"SiLU", Activation::silu}}};
+  const std::string last = name.substr(name.rfind('.') + 1);
+  const auto* const found = std::ranges::find(kClasses, last, &std::pair<std::string_view, Activation>::first);
+  require<FormatError>(found != kClasses.end(), file.where(), "\"activation_function\" is \"{}\", which heed lacks",
+                       shown(name));
+  return found->second;
+}
+
+void read_dense(const std::filesystem::path& folder, const Module& module, ForeignModel& model,
+                TensorArchive& archive) {
+  ConfigFile file(folder / module.path / "config.json");
+  ModelConfig& config = model.config;
+  require<FormatError>(config.text_width == 0, file.where(), "is a second Dense module, but heed has one");
+  config.text_width = file.integer("out_features");
+  config.text_bias = file.flag("bias", true) ? Bias::present : Bias::none;
+  config.text_activation =
+      activation_of_class(file, file.text("activation_function", "torch.nn.modules.activation.Tanh"));
+  const int64_t inputs = file.integer("in_features");
+  require<FormatError>(inputs == config.model, file.where(), "\"in_features\" is {}, but the encoder's width is {}",
+                       inputs, config.model);
+  add_safetensors(folder / module.path / "model.safetensors", archive, module.path + ".");
+  model.names.tensors.push_back({"{text}.linear.{term}", {WeightRole::text_layer}});
+  model.names.text_layer = module.path;
+}
+
+// Positions beyond the longest text are not used; texts are cut before.
+void read_length(const std::filesystem::path& folder, ForeignModel& model) {
+  if (!std::filesystem::exists(folder / kLengthFile)) {
+    return;
+  }
+  ConfigFile file(folder / kLengthFile);
+  if (file.has("max_seq_length")) {
+    const int64_t length = file.integer("max_seq_length");
+    require<FormatError>(length >= 1, file.where(), "\"max_seq_length\" is {}, expected at least 1", length);
+    model.config.max_length = std::min(model.config.max_length, length);
+  }
+}
+
+}  // namespace
+
+bool has_sentence_modules(const std::filesystem::path& folder) {
+  return std::filesystem::is_regular_file(folder / kModulesFile);
+}
+
+std::filesystem::path encoder_folder(const std::filesystem::path& folder) {
+  const std::string path = modules_in(folder).front().path;
+  return path.empty() ? folder : folder / path;
+}
+
+void add_sentence_modules(const std::filesystem::path& folder, ForeignModel& model, TensorArchive& archive) {
+  const std::vector<Module> modules = modules_in(folder);
+  require<FormatError>(model.config.architecture == Architecture::encoder, (folder / kModulesFile).string(),
+                       "lists modules behind a model that is not an encoder");
+  model.config.head = Head::none;
+  model.config.text_normalized = Normalized::no;
+  for (size_t i = 1; i < modules.size(); ++i) {
+    const Module& module = modules[i];
+    const std::string where = (folder / kModulesFile).string();
+    if (module.kind == "Pooling") {
+      require<FormatError>(i == 1, where, "has Pooling as module {}, expected behind the encoder", i);
+      read_pooling(folder / module.path, model);
+    } else if (module.kind == "Dense") {
+      read_dense(folder, module, model, archive);
+    } else if (module.kind == "Normalize") {
+      require<FormatError>(i + 1 == modules.size(), where, "has Normalize as module {}, expected at the end", i);
+      model.config.text_normalized = Normalized::yes;
+    } else {
+      fail<FormatError>(where, "has a module \"{}\", which heed lacks", shown(module.kind));
+    }
+  }
+  read_length(encoder_folder(folder), model);
+}
+
+}  // namespace heed

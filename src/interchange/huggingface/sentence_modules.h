@@ -1,0 +1,19 @@
+// What sentence-transformers adds to an encoder: how a text's rows become its embedding.
+#pragma once
+
+#include <filesystem>
+
+#include "interchange/foreign_model.h"
+
+namespace heed {
+
+// Whether the folder lists modules.
+bool has_sentence_modules(const std::filesystem::path& folder);
+// The encoder's folder among the modules: the folder itself, or one in it.
+std::filesystem::path encoder_folder(const std::filesystem::path& folder);
+
+// Reads the modules behind the encoder into the model: pooling, one linear layer, scaling to length 1, and the longest
+// text. Adds the layer's tensors to the archive, under the module's path. FormatError for modules that heed lacks.
+void add_sentence_modules(const std::filesystem::path& folder, ForeignModel& model, TensorArchive& archive);
+
+}  // namespace heed

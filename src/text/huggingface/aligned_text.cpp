@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/errors.h"
 #include "text/huggingface/characters/characters.h"
 
 namespace heed::huggingface {
@@ -127,6 +128,8 @@ void TextRewriter::put_changed(char32_t c, int32_t change) {
 void TextRewriter::insert_text(std::string_view text) { insert_text_at(text, origin_before()); }
 
 void TextRewriter::insert_text_at(std::string_view text, ByteRange origin) {
+  require<FormatError>(buffer_.size() + text.size() <= limit_, "tokenizer",
+                       "its normalizers make more than {} bytes of a text of {}", limit_, text_.source_.size());
   buffer_ += text;
   if (tracking()) {
     origins_.resize(buffer_.size(), origin);

@@ -59,7 +59,12 @@ class AlignedText {
 // character before.
 class TextRewriter {
  public:
-  explicit TextRewriter(AlignedText& text) : text_(text), old_(text.view()) { buffer_.reserve(old_.size() + 16); }
+  explicit TextRewriter(AlignedText& text) : text_(text), old_(text.view()), limit_(size_limit(text)) {
+    buffer_.reserve(old_.size() + 16);
+  }
+
+  // To how many bytes a text may grow: a file could double it again and again.
+  static size_t size_limit(const AlignedText& text) { return (size_t{1} << 20U) + 100 * text.source_.size(); }
 
   size_t position() const { return at_; }
   bool done() const { return at_ >= old_.size(); }
@@ -88,6 +93,7 @@ class TextRewriter {
 
   AlignedText& text_;
   std::string_view old_;
+  size_t limit_;
   size_t at_ = 0;
   std::string buffer_;
   std::vector<ByteRange> origins_;

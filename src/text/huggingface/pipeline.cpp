@@ -208,10 +208,8 @@ std::string Pipeline::spelled(const ModelToken& token, std::string_view piece) c
   if (model_->kind() == TokenizerKind::unigram && token.id == model_->unknown()) {
     return std::string(piece.substr(token.begin, token.end - token.begin));
   }
-  for (const auto* text = this->text(token.id); text != nullptr;) {
-    return *text;
-  }
-  return {};
+  const std::string* const text = this->text(token.id);
+  return text == nullptr ? std::string() : *text;
 }
 
 void Pipeline::append_piece(const Piece& piece, SpecialText special, bool texts, Workspace& work,

@@ -184,6 +184,17 @@ TEST(HuggingFaceTokenizer, RefusesTextThatIsNotUtf8) {
   EXPECT_THROW(tokenizer->encode_text("\xed\xa0\x80", {}), FormatError) << "half of a surrogate pair";
 }
 
+TEST(HuggingFaceTokenizer, RefusesNormalizersThatBlowTextUp) {
+  DocumentJson document = bert_document();
+  DocumentJson normalizers = DocumentJson::array();
+  for (int i = 0; i < 60; ++i) {
+    normalizers.push_back({{"type", "Replace"}, {"pattern", {{"String", "a"}}}, {"content", "aa"}});
+  }
+  document["normalizer"] = {{"type", "Sequence"}, {"normalizers", normalizers}};
+  EXPECT_THROW(parsed(document)->encode("a"), FormatError);
+  EXPECT_EQ(parsed(document)->encode("he").size(), 1U);
+}
+
 TEST(HuggingFaceTokenizer, CutsLongTextsLikeShortOnes) {
   DocumentJson document = bert_document();
   const auto tokenizer = parsed(document);

@@ -12,6 +12,7 @@
 namespace heed::huggingface {
 namespace {
 
+constexpr size_t kLongestToken = size_t{1} << 22U;  // that a decoder may write
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";
 
 void replace_in(std::string& text, std::string_view from, std::string_view to) {
@@ -190,6 +191,8 @@ class ReplaceDecoder final : public Decoder {
     size_t at = 0;
     for (const ByteRange match : matches) {
       result.append(token, at, match.begin - at).append(content_);
+      require<FormatError>(result.size() <= std::max(kLongestToken, 4 * token.size()), "tokenizer",
+                           "its decoder makes more than {} bytes of a token", result.size());
       at = match.end;
     }
     token = result.append(token, at);

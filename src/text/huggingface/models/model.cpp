@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/errors.h"
+#include "text/tokenizer.h"
 
 namespace heed::huggingface {
 
@@ -16,9 +17,10 @@ void TokenModel::read_vocabulary(const JsonValue& json) {
   vocabulary_.reserve(json.json().size());
   ids_.reserve(json.json().size(), json.json().size() * 8);
   for (const auto& [text, id] : json.json().items()) {
-    add_token(text, static_cast<int32_t>(
-                        JsonValue(id, id.is_number_unsigned() ? json.where() : fmt::format("{}.{}", json.where(), text))
-                            .integer(0, kMaxTokenId)));
+    add_token(text, static_cast<int32_t>(JsonValue(id, id.is_number_unsigned()
+                                                           ? json.where()
+                                                           : fmt::format("{}.{}", json.where(), show_piece(text)))
+                                             .integer(0, kMaxTokenId)));
   }
 }
 

@@ -95,6 +95,9 @@ class PrecompiledNormalizer final : public Normalizer {
     const std::string_view view = text.view();
     for (size_t at = 0; at < view.size();) {
       at = map_cluster(view, at, mapped);
+      require<FormatError>(mapped.size() <= TextRewriter::size_limit(text), "tokenizer",
+                           "its map makes more than {} characters of a text of {} bytes",
+                           TextRewriter::size_limit(text), view.size());
     }
     TextRewriter rewriter(text);
     for (const MappedCharacter& c : mapped) {

@@ -8,6 +8,7 @@
 #include "text/huggingface/characters/byte_characters.h"
 #include "text/huggingface/characters/characters.h"
 #include "text/huggingface/models/model.h"
+#include "text/tokenizer.h"
 
 namespace heed::huggingface {
 namespace {
@@ -123,7 +124,7 @@ class TemplatePostProcessor final : public PostProcessor {
     const JsonValue tokens = json.at("special_tokens");
     require<FormatError>(tokens.json().is_object(), tokens.where(), "expected an object");
     for (const auto& [name, value] : tokens.json().items()) {
-      const JsonValue token(value, fmt::format("{}.{}", tokens.where(), name));
+      const JsonValue token(value, fmt::format("{}.{}", tokens.where(), show_piece(name)));
       std::vector<EncodedPart>& parts = tokens_[name];
       const JsonValue ids = token.at("ids"), texts = token.at("tokens");
       require<FormatError>(ids.size() == texts.size(), token.where(), "{} ids, but {} tokens", ids.size(),

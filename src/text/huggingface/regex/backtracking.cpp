@@ -15,7 +15,7 @@ using Kind = RegexNode::Kind;
 using Greed = RegexNode::Greed;
 
 constexpr size_t kMaxInstructions = 50'000;
-constexpr size_t kMaxStack = 4'000'000;
+constexpr size_t kMaxStack = 1'000'000;
 
 struct Instruction {
   enum class Code : uint8_t {
@@ -206,7 +206,7 @@ class Matcher {
         text_(text),
         where_(where),
         registers_(program.registers, kFailed),
-        steps_(2'000'000 + 2'000 * text.size()) {}
+        steps_(100'000 + 5'000 * text.size()) {}
 
   // The end of the match that begins at `at`.
   size_t match(size_t at, size_t last_end) {

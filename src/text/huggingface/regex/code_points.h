@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "text/huggingface/characters/character_data.h"
 #include "text/huggingface/characters/characters.h"
 
 namespace heed::huggingface {
@@ -45,16 +46,13 @@ class CodePoints {
 template <class Test>
 CodePoints CodePoints::where(Test&& test) {
   std::vector<Range> ranges;
-  const CharacterTable& table = character_table();
-  for (char32_t c = 0; c < 0x110000; ++c) {
-    if (!test(table[c])) {
-      continue;
+  const auto runs = character_runs();
+  char32_t first = 0;
+  for (size_t i = 0; i < runs.size(); i += 2) {
+    if (test(CharacterRecord(character_records()[runs[i + 1]]))) {
+      ranges.push_back({first, first + runs[i] - 1});
     }
-    if (!ranges.empty() && ranges.back().last + 1 == c) {
-      ranges.back().last = c;
-    } else {
-      ranges.push_back({c, c});
-    }
+    first += runs[i];
   }
   return CodePoints(std::move(ranges));
 }

@@ -13,6 +13,7 @@ using Kind = RegexNode::Kind;
 
 constexpr uint32_t kMaxRepeat = 100'000;  // as Oniguruma
 constexpr int kMaxDepth = 200;
+constexpr size_t kMaxCharacters = 10'000;
 
 RegexNode set_node(CodePoints set) {
   RegexNode node{.kind = Kind::set, .parts = {}, .set = std::move(set)};
@@ -25,6 +26,9 @@ class RegexTreeParser {
       : text_(to_code_points(expression)), where_(where) {}
 
   RegexNode parse() {
+    require<FormatError>(text_.size() <= kMaxCharacters, where_,
+                         "the regular expression has {} characters, at most {} are allowed", text_.size(),
+                         kMaxCharacters);
     RegexNode tree = choice();
     require_here(at_ == text_.size(), "a ')' without its '('");
     return tree;
@@ -73,7 +77,8 @@ class RegexTreeParser {
         continue;
       }
       RegexNode part = atom();
-      while (quantify(part)) {
+      for (int nested = 0; quantify(part); ++nested) {
+        require_here(nested < kMaxDepth, "too many repetitions of each other");
       }
       node.parts.push_back(std::move(part));
     }

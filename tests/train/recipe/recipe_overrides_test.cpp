@@ -8,10 +8,11 @@ namespace heed::test {
 namespace {
 
 // A value of each choice that is not its default.
-constexpr std::array<std::string_view, 30> kOtherNames{
-    "gelu",     "learned",  "rms",   "post",    "output",   "none", "nfkc",   "normal", "truncate", "refuse",
-    "skip",     "shuffled", "word",  "adam",    "constant", "f32",  "loss",   "last",   "line",     "windows",
-    "matrices", "linear",   "lines", "columns", "parallel", "mean", "number", "head",   "bf16",     "other text"};
+constexpr std::array<std::string_view, 34> kOtherNames{
+    "gelu",   "learned", "rms",        "post",   "output",   "none",     "nfkc",     "normal", "truncate",
+    "refuse", "skip",    "shuffled",   "word",   "adam",     "constant", "f32",      "loss",   "last",
+    "line",   "windows", "matrices",   "linear", "lines",    "columns",  "parallel", "mean",   "number",
+    "head",   "bf16",    "other text", "halves", "plus-one", "ssru",     "tanh"};
 
 std::vector<std::string> candidates_for(const Setting& setting) {
   switch (setting.type) {

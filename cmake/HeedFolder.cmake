@@ -40,6 +40,7 @@ function(heed_folder folder)
       target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src")
       target_link_libraries(${target} PRIVATE ${links} ${arg_LINK} heed_flags)
       set_target_properties(${target} PROPERTIES UNITY_BUILD ${HEED_UNITY} UNITY_BUILD_BATCH_SIZE 16)
+      heed_compile_fast(${target})
     endif()
     return()
   endif()
@@ -64,6 +65,12 @@ function(heed_folder folder)
   endif()
   heed_sanitized_flags(${target} "${folder}")
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${HEED_UNITY} UNITY_BUILD_BATCH_SIZE 16)
+  if(folder MATCHES "^(command_line|api|report|plan)$")
+    heed_compile_fast(${target})
+  endif()
+  if(HEED_PRECOMPILED AND NOT folder STREQUAL "kernels/cpu")
+    heed_precompile(${target})
+  endif()
   if(folder STREQUAL "kernels/cpu")
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O3>)
     if(HEED_X86_64)
@@ -74,6 +81,27 @@ function(heed_folder folder)
       target_compile_definitions(${target} PUBLIC ${limit})
     endif()
   endif()
+endfunction()
+
+# What nearly all sources include, parsed once. It has a target of its own, since no definition may be missing where it is
+# used.
+function(heed_precompile target)
+  if(NOT TARGET heed_precompiled)
+    set(source "${PROJECT_BINARY_DIR}/heed_precompiled.cpp")
+    file(CONFIGURE OUTPUT "${source}" CONTENT "")
+    add_library(heed_precompiled OBJECT "${source}")
+    target_link_libraries(heed_precompiled PRIVATE fmt::fmt heed_flags)
+    target_precompile_headers(heed_precompiled PRIVATE
+      <fmt/format.h> <algorithm> <array> <atomic> <charconv> <chrono> <cmath> <condition_variable> <cstdint> <deque>
+      <filesystem> <functional> <limits> <map> <memory> <mutex> <numeric> <optional> <set> <span> <string> <string_view>
+      <thread> <unordered_map> <unordered_set> <utility> <variant> <vector>)
+  endif()
+  target_precompile_headers(${target} REUSE_FROM heed_precompiled)
+endfunction()
+
+# For what runs once and waits for others: built in three quarters of the time that -O2 takes.
+function(heed_compile_fast target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()
 
 function(heed_target_name result folder)

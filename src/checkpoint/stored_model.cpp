@@ -24,6 +24,13 @@ std::string_view commands_for(Architecture architecture) {
   return "heed embed takes it, and heed classify or heed tag where it has labels";
 }
 
+std::shared_ptr<const TensorFile> open_own_weights(const std::filesystem::path& path, const ModelFolder& folder,
+                                                   const ModelConfig& config) {
+  auto file = std::make_shared<const SafeTensors>(path);
+  require_weights_of(*file, folder, config);
+  return file;
+}
+
 }  // namespace
 
 void require_mark(const TensorFile& weights, const ModelFolder& folder, const ModelConfig& config) {
@@ -48,12 +55,8 @@ void require_weights_of(const TensorFile& weights, const ModelFolder& folder, co
 }
 
 std::shared_ptr<const TensorFile> open_weights(const ModelFolder& folder, const ModelConfig& config) {
-  if (is_foreign_model(folder.path)) {
-    return open_foreign_weights(read_foreign_model(folder.path));
-  }
-  auto file = std::make_shared<const SafeTensors>(folder.weights());
-  require_weights_of(*file, folder, config);
-  return file;
+  return is_foreign_model(folder.path) ? open_foreign_weights(read_foreign_model(folder.path))
+                                       : open_own_weights(folder.weights(), folder, config);
 }
 
 StoredModel::StoredModel(const ModelFolder& folder, Backend& backend, DType storage,
@@ -70,11 +73,8 @@ StoredModel::StoredModel(const ModelFolder& folder, Backend& backend, DType stor
     load_adapted_weights(adapted, backend, storage, weights_);
     return;
   }
-  std::shared_ptr<const TensorFile> file = open_weights(folder, config);
-  if (!weights.empty()) {
-    file = std::make_shared<const SafeTensors>(weights);
-    require_weights_of(*file, folder, config);
-  }
+  const std::shared_ptr<const TensorFile> file =
+      weights.empty() ? open_weights(folder, config) : open_own_weights(weights, folder, config);
   model_.emplace(Scope(weights_), with_context(config, context, folder.path.string()));
   load_weights(file, backend, storage, weights_);
 }

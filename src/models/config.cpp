@@ -399,7 +399,7 @@ void ModelConfig::validate() const {
   check(tying != Tying::all || architecture == Architecture::seq2seq, "tie = \"all\" is for seq2seq models");
   check(tying != Tying::all || source_vocabulary == target_vocabulary,
         "tie = \"all\" needs one vocabulary, but source has {} and target {}", source_vocabulary, target_vocabulary);
-  check(head == Head::tokens || head == Head::number || !labels.empty(), "head needs labels, but labels is empty");
+  check(!has_labels() || !labels.empty(), "head needs labels, but labels is empty");
   check_labels(*this);
   check_extent("token_types", token_types, 0, kMaxTokenTypes);
   check(architecture == Architecture::encoder || (head == Head::tokens && token_types == 0),
@@ -412,6 +412,7 @@ void ModelConfig::validate() const {
         "embedding_width is {}, so tie needs a head_layer, which makes an output of that width", embedding_width);
   check_shared_layers(*this);
   check_recurrence(*this);
+  check(head != Head::none || !head_layer, "head_layer needs a head");
   check(head == Head::tokens || tying == Tying::none, "tie = \"output\" needs head = \"tokens\"");
   check(branches == Branches::sequential || placement == NormPlacement::pre,
         "parallel branches need norm_placement = \"pre\": they read norms of the layer's input");

@@ -18,8 +18,8 @@ enum class Tying : uint8_t { none, output, all };  // output: with the target em
 enum class EmbeddingScale : uint8_t { none, sqrt_model };
 enum class EmbeddingNorm : uint8_t { none, present };
 // What an encoder's output becomes: scores of each token of the vocabulary, one label for a text, several labels, a
-// number, or a label for each token.
-enum class Head : uint8_t { tokens, one_label, several_labels, number, token_labels };
+// number, or a label for each token; or nothing, in a model that makes embeddings alone.
+enum class Head : uint8_t { tokens, one_label, several_labels, number, token_labels, none };
 enum class HeadLayerNorm : uint8_t { none, present };
 // Which parts of a layer have biases: those that ModelConfig::bias says, or these.
 enum class AttentionBias : uint8_t { as_model, none, inputs, all };  // inputs: of queries, keys and values alone
@@ -111,6 +111,8 @@ struct ModelConfig {
   int64_t layers_of_deepest_stack() const { return std::max(layers_of(Stack::encoder), layers_of(Stack::decoder)); }
   std::vector<LayerPattern> patterns_of(Stack stack) const;  // as a recipe would give them, repeated over the layers
   LayerPattern pattern_of(Stack stack, int64_t layer) const;
+  // Whether the head's outputs are labels that have names.
+  bool has_labels() const { return head != Head::tokens && head != Head::number && head != Head::none; }
   // Those of all layers of the architecture's stacks.
   std::vector<LayerPattern> patterns_in_use() const;
   // How many of the latest tokens' keys and values decoding needs, at most; 0: those of all tokens.
@@ -125,7 +127,10 @@ struct ModelConfig {
 
   // Scores that an encoder gives to a token or a text.
   int64_t encoder_outputs() const {
-    return head == Head::tokens ? source_vocabulary : head == Head::number ? 1 : static_cast<int64_t>(labels.size());
+    return head == Head::tokens   ? source_vocabulary
+           : head == Head::none   ? 0
+           : head == Head::number ? 1
+                                  : static_cast<int64_t>(labels.size());
   }
   // Of the head layer's output, which is the width of the tables where these give scores of tokens.
   int64_t width_of_head_layer() const { return head == Head::tokens && embedding_width > 0 ? embedding_width : model; }

@@ -5,11 +5,16 @@
 namespace heed {
 namespace {
 
-OutputProjection head_of(const Scope& scope, const ModelConfig& config, const Weight& table) {
-  if (config.head != Head::tokens) {
-    return {scope / "head", config, config.encoder_outputs(), nullptr};
+std::optional<OutputProjection> head_of(const Scope& scope, const ModelConfig& config, const Weight& table) {
+  switch (config.head) {
+    case Head::none:
+      return std::nullopt;
+    case Head::tokens:
+      return OutputProjection(scope / "output", config, config.source_vocabulary,
+                              config.tying == Tying::none ? nullptr : &table);
+    default:
+      return OutputProjection(scope / "head", config, config.encoder_outputs(), nullptr);
   }
-  return {scope / "output", config, config.source_vocabulary, config.tying == Tying::none ? nullptr : &table};
 }
 
 }  // namespace
@@ -45,12 +50,17 @@ Hidden EncoderOnly::text_embeddings(Pass& pass, const Sequences& texts, Pooling 
   return text_embeddings(pass, hidden(pass, texts), texts.segments(), pooling);
 }
 
+const OutputProjection& EncoderOnly::output() const {
+  ensure(output_.has_value(), "encoder", "the model has no head");
+  return *output_;
+}
+
 Logits EncoderOnly::logits(Pass& pass, const Hidden& hidden) const {
-  return output_.logits(pass, head_layer_(pass, hidden));
+  return output().logits(pass, head_layer_(pass, hidden));
 }
 
 TokenLosses EncoderOnly::loss(Pass& pass, const Hidden& hidden, const Targets& expected, Smoothing smoothing) const {
-  return output_.loss(pass, head_layer_(pass, hidden), expected, smoothing);
+  return output().loss(pass, head_layer_(pass, hidden), expected, smoothing);
 }
 
 TokenLosses EncoderOnly::loss(Pass& pass, const TokenBatch& batch, Smoothing smoothing, const StackCall& call) const {

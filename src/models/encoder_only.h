@@ -1,6 +1,8 @@
 // The encoder-only model.
 #pragma once
 
+#include <optional>
+
 #include "models/batches.h"
 #include "models/head_layer.h"
 #include "models/output_projection.h"
@@ -38,10 +40,12 @@ class EncoderOnly {
   TokenLosses loss(Pass& pass, TokenBatch&& batch, Smoothing smoothing, const StackCall& call = {}) const = delete;
 
  private:
+  const OutputProjection& output() const;
+
   Embedding embedding_;
   SelfAttentionStack encoder_;
   HeadLayer head_layer_;
-  OutputProjection output_;
+  std::optional<OutputProjection> output_;  // none: there is no head
   TextLayer text_layer_;
   Head head_;
   Pooling pooling_;

@@ -22,7 +22,7 @@ std::vector<SettingUse> uses(const ModelConfig& c) {
   constexpr std::string_view kEncoders = R"(architecture "encoder")";
   const bool encodes = c.architecture == Architecture::encoder;
   const bool of_text = c.head == Head::one_label || c.head == Head::several_labels || c.head == Head::number;
-  const bool of_labels = c.head != Head::tokens && c.head != Head::number;
+  const bool of_labels = c.has_labels();
   return {
       {"attention", c.encoder_attention.empty() || c.decoder_attention.empty(),
        "stacks without encoder_attention or decoder_attention"},

@@ -47,7 +47,8 @@ enum class WeightRole : uint8_t {
 
 inline bool is_norm(WeightRole role) {
   return role == WeightRole::embedding_norm || role == WeightRole::query_norm || role == WeightRole::key_norm ||
-         role == WeightRole::sublayer_norm || role == WeightRole::branch_norm || role == WeightRole::final_norm;
+         role == WeightRole::sublayer_norm || role == WeightRole::branch_norm || role == WeightRole::final_norm ||
+         role == WeightRole::head_norm;
 }
 
 // Matrices, tables and gains are multiplied with what comes in; biases are added.

@@ -89,11 +89,10 @@ StagePlan::StagePlan(const ModelConfig& config, int count)
   const bool whole_stacks = is_whole(0, encoder_layers_) && is_whole(encoder_layers_, layers);
   require<ConfigError>(config.shared_layers == SharedLayers::no || whole_stacks, "layout",
                        "pipeline is {}, but layers that are the same (shared_layers) have to stay in one stage", count);
-  require<ConfigError>(!config.has_relative_bias() || whole_stacks, "layout",
-                       "pipeline is {}, but layers that share relative biases (positions \"relative-bias\" and "
-                       "\"learned-relative-bias\") have to "
-                       "stay in one stage",
-                       count);
+  require<ConfigError>(
+      !config.has_relative_bias() || whole_stacks, "layout",
+      "pipeline is {}, but layers that share relative biases (positions \"{}\") have to stay in one stage", count,
+      config.positions == Positions::relative_bias ? "relative-bias" : "learned-relative-bias");
   place_tables(config);
 }
 

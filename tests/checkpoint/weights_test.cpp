@@ -283,13 +283,32 @@ TEST_F(WeightFile, FilesFromOtherProgramsNeedNoChecksum) {
   EXPECT_EQ(model.values("weight"), matrix);
 }
 
+// As another program's models may be stored.
+TEST_F(WeightFile, MastersBeginFromHalves) {
+  std::vector<uint16_t> halves(15);
+  std::vector<float> bias(3);
+  for (size_t i = 0; i < halves.size(); ++i) {
+    halves[i] = bf16(static_cast<float>(i) - 7.5F).bits;
+  }
+  const auto path = folder() / "half.safetensors";
+  write_safetensors(path,
+                    std::vector{tensor_source("weight", StoredType::bf16, {3, 5}, std::as_bytes(std::span(halves))),
+                                tensor_source("bias", StoredType::f32, {3}, std::as_bytes(std::span(bias)))},
+                    {});
+  Model model;
+  load_masters(path, *model.backend, *model.trainables);
+  const std::vector<float> values = model.values("weight");
+  EXPECT_EQ(values.front(), -7.5F);
+  EXPECT_EQ(values.back(), 6.5F);
+}
+
 TEST_F(WeightFile, OtherElementTypesAreRefused) {
   const std::vector<std::byte> bytes(15 * 2), bias(3 * 4);
-  const std::vector<TensorSource> tensors{tensor_source("weight", StoredType::bf16, {3, 5}, bytes),
+  const std::vector<TensorSource> tensors{tensor_source("weight", StoredType::i16, {3, 5}, bytes),
                                           tensor_source("bias", StoredType::f32, {3}, bias)};
   const auto path = folder() / "half.safetensors";
   write_safetensors(path, tensors, {});
-  EXPECT_THAT(refusal(path, Model()), HasSubstr("BF16[3, 5]"));
+  EXPECT_THAT(refusal(path, Model()), HasSubstr("I16[3, 5]"));
 }
 
 TEST_F(WeightFile, MissingAndCutFilesAreRefused) {

@@ -171,6 +171,26 @@ TEST(DividedModel, GradientsAreThoseOfTheWholeModelInModernLanguageModels) {
   expect_same_as_whole(config, 3);
 }
 
+TEST(DividedModel, GradientsAreThoseOfTheWholeModelWithARecurrentDecoder) {
+  ModelConfig config = divisible(Architecture::seq2seq);
+  config.autoregression = Autoregression::ssru;
+  expect_same_as_whole(config, 2);
+}
+
+TEST(DividedModel, GradientsAreThoseOfTheWholeModelWithNarrowEmbeddingsAndAHeadLayer) {
+  ModelConfig config = divisible(Architecture::encoder);
+  config.positions = Positions::learned_relative_bias;
+  config.position_offset = 2;
+  config.embedding_width = 10;
+  config.head_layer = Activation::gelu;
+  config.head_layer_norm = HeadLayerNorm::present;
+  config.norm_gain = NormGain::plus_one;
+  config.attention_scale = 0.4;
+  config.output_scale = 0.7;
+  config.tying = Tying::output;
+  expect_same_as_whole(config, 3);
+}
+
 TEST(DividedModel, GradientsAreThoseOfTheWholeModelInPostNormWithRecomputation) {
   ModelConfig config = divisible(Architecture::seq2seq);
   config.placement = NormPlacement::post;

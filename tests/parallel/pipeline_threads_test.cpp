@@ -214,10 +214,32 @@ std::vector<NamedConfig> pipeline_cases() {
   tied_encoder.tying = Tying::output;
   tied_encoder.embedding_norm = EmbeddingNorm::present;
   tied_encoder.placement = NormPlacement::post;
-  return {{"Pairs", pairs},     {"TiedPairs", tied},          {"PairsWithATiedOutput", tied_output},
-          {"PostNorm", post},   {"Recomputed", recomputed},   {"DeepDecoder", deep_decoder},
-          {"Text", text},       {"TiedText", tied_text},      {"ParallelBranches", parallel},
-          {"Encoder", encoder}, {"TiedEncoder", tied_encoder}};
+  ModelConfig recurrent = post, narrow = tied_encoder, scaled = tied_text;
+  recurrent.autoregression = Autoregression::ssru;
+  recurrent.sinusoid = SinusoidLayout::halves;
+  recurrent.position_offset = 1;
+  narrow.positions = Positions::learned;
+  narrow.position_offset = 2;
+  narrow.embedding_width = 6;
+  narrow.head_layer = Activation::gelu;
+  narrow.head_layer_norm = HeadLayerNorm::present;
+  scaled.norm_gain = NormGain::plus_one;
+  scaled.attention_scale = 0.4;
+  scaled.output_scale = 0.3;
+  return {{"RecurrentDecoder", recurrent},
+          {"NarrowEmbeddingsAndAHeadLayer", narrow},
+          {"ScaledScoresAndOutputs", scaled},
+          {"Pairs", pairs},
+          {"TiedPairs", tied},
+          {"PairsWithATiedOutput", tied_output},
+          {"PostNorm", post},
+          {"Recomputed", recomputed},
+          {"DeepDecoder", deep_decoder},
+          {"Text", text},
+          {"TiedText", tied_text},
+          {"ParallelBranches", parallel},
+          {"Encoder", encoder},
+          {"TiedEncoder", tied_encoder}};
 }
 
 class InStages : public testing::TestWithParam<NamedConfig> {};

@@ -121,6 +121,25 @@ TEST(Stages, WhatLayersShareIsWithTheFirst) {
   EXPECT_EQ(plan.stage_of(weights["decoder.relative_bias"]), 1);
 }
 
+TEST(Stages, LayersThatAreTheSameStayTogether) {
+  ModelConfig config = small_config(Architecture::seq2seq);
+  config.shared_layers = SharedLayers::yes;
+  EXPECT_EQ(StagePlan(config, 2).layers_of(0), (StageRanges{{0, 2}, {0, 0}}));
+  expect_error<ConfigError>([&] { StagePlan(config, 3); }, {"pipeline is 3", "shared_layers"});
+}
+
+TEST(Stages, TheHeadLayerIsWithTheLast) {
+  ModelConfig config = small_config(Architecture::encoder);
+  config.embedding_width = 6;
+  config.head_layer = Activation::gelu;
+  config.head_layer_norm = HeadLayerNorm::present;
+  const NamedWeights weights(config);
+  const StagePlan plan(config, 2);
+  EXPECT_EQ(plan.stage_of(weights["output.layer.weight"]), 1);
+  EXPECT_EQ(plan.stage_of(weights["output.layer.norm.gain"]), 1);
+  EXPECT_EQ(plan.stage_of(weights["embedding.projection.weight"]), 0);
+}
+
 TEST(Stages, TheStreamAndTheMemoryCross) {
   using Rows = StagePort::Rows;
   const StagePlan plan(staged_pairs(), 3);

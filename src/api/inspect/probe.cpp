@@ -57,8 +57,9 @@ ModelConfig runnable(const InspectedModel& inspected, const ProbeOptions& option
     require<ConfigError>(*vocabulary.size >= 2, path, "a vocabulary of {}: a probe needs two tokens to change one",
                          *vocabulary.size);
   }
-  if (config.architecture == Architecture::encoder && config.head != Head::tokens && config.head != Head::number &&
-      config.labels.empty()) {
+  require<ConfigError>(config.architecture != Architecture::encoder || config.head != Head::none, path,
+                       "the model has no head, so that there is no loss to probe");
+  if (config.architecture == Architecture::encoder && config.has_labels() && config.labels.empty()) {
     config.labels = {"0", "1"};
   }
   config.embedding_dropout = config.attention_dropout = config.inner_dropout = config.branch_dropout =

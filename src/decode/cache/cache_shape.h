@@ -14,7 +14,8 @@ struct CacheShape {
   int64_t window = 0;       // the latest tokens that any layer needs; 0: all tokens are cached
   int64_t max_tokens = 0;   // the budget: of all sequences together, in whole pages; 0: as many as memory holds
   int64_t begin_with = 0;   // tokens that there is room for at first; 0: some
-  int64_t roll_back = 0;    // tokens that roll_back() can always drop, also where pages are freed
+  int64_t page_tokens = 16;
+  int64_t roll_back = 0;  // tokens that roll_back() can always drop, also where pages are freed
   // The layers of linear attention, which keep sums (see LinearStates). The budget does not count these: their size
   // does not depend on a sequence's length.
   std::vector<int64_t> linear_layers = {};

@@ -3,16 +3,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/rounding.h"
 
 namespace heed {
 namespace {
 
-constexpr int64_t kPage = KeyValueCache::kPageTokens;
 constexpr int64_t kFirstStates = 4;
 constexpr int64_t kAllAtOnce = int64_t{1} << 40;
-
-int64_t pages_for(int64_t tokens) { return ceil_div(tokens, kPage); }
 
 }  // namespace
 
@@ -85,7 +81,7 @@ const std::vector<KeyValueView>& KeyValueCache::extend(std::span<const Extension
   listed_.clear();
   for (const auto& [id, tokens] : extensions) {
     Sequence& sequence = find(id);
-    if (tokens > 0 && sequence.length % kPage != 0) {
+    if (tokens > 0 && sequence.length % pool_.page_tokens() != 0) {
       own_last_page(sequence);
     }
     sequence.length += tokens;
@@ -127,7 +123,7 @@ const std::vector<KeyValueView>& KeyValueCache::list_views(int64_t withheld) {
     state_rows_.push_back(std::max(0, sequence->state));
     summed_.push_back(static_cast<int32_t>(sequence->summed));
   }
-  const PageTable table{ConstView(table_.data(), DType::i32, rows, columns, columns), kPage};
+  const PageTable table{ConstView(table_.data(), DType::i32, rows, columns, columns), pool_.page_tokens()};
   views_.clear();
   for (int64_t layer = 0; layer < shape_.layers; ++layer) {
     views_.push_back({.keys = pool_.keys(layer, shape_.width_of(layer)),
@@ -178,7 +174,7 @@ KeyValueCache::Sequence& KeyValueCache::open() {
 
 // The token at position `length` sees tokens less than `window` positions before it.
 int64_t KeyValueCache::first_page_in_sight(int64_t length) const {
-  return shape_.window == 0 ? 0 : std::max<int64_t>(0, length - shape_.window + 1) / kPage;
+  return shape_.window == 0 ? 0 : std::max<int64_t>(0, length - shape_.window + 1) / pool_.page_tokens();
 }
 
 void KeyValueCache::require_room(std::span<const Extension> extensions, int64_t at_once) {
@@ -199,7 +195,7 @@ void KeyValueCache::require_room(std::span<const Extension> extensions, int64_t 
   const int64_t budget = pages_for(shape_.max_tokens), held = pages_in_use();
   require<BudgetError>(held + needed <= budget, "cache",
                        "{} more tokens need {} pages of {} tokens, but {} of the budget's {} are taken by {} sequences",
-                       more, needed, kPage, held, budget, count());
+                       more, needed, pool_.page_tokens(), held, budget, count());
 }
 
 // All but one of a page's readers must copy it before they write; those that do not write keep it.
@@ -207,7 +203,7 @@ int64_t KeyValueCache::copies_of_shared_pages(std::span<const Extension> extensi
   shared_.clear();
   for (const auto& [id, tokens] : extensions) {
     const Sequence& sequence = find(id);
-    if (tokens > 0 && sequence.length % kPage != 0 && pool_.readers(sequence.pages.back()) > 1) {
+    if (tokens > 0 && sequence.length % pool_.page_tokens() != 0 && pool_.readers(sequence.pages.back()) > 1) {
       shared_.push_back(sequence.pages.back());
     }
   }
@@ -233,7 +229,7 @@ void KeyValueCache::own_last_page(Sequence& sequence) {
     return;
   }
   const int32_t own = take_page();
-  pool_.copy_rows(shared, own, sequence.length % kPage);
+  pool_.copy_rows(shared, own, sequence.length % pool_.page_tokens());
   release(shared);
   sequence.pages.back() = own;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/errors.h"
+#include "base/rounding.h"
 #include "base/strong.h"
 #include "decode/cache/page_pool.h"
 
@@ -25,8 +26,6 @@ struct Extension {
 // of sight, with linear attention those whose tokens are in the sums. Sums are shared and copied like pages.
 class KeyValueCache {
  public:
-  static constexpr int64_t kPageTokens = PagePool::kPageTokens;
-
   // The pool, of pages of this shape, must outlive it; in int8 there are no linear layers.
   KeyValueCache(Backend& backend, PagePool& pool, const CacheShape& shape);
   ~KeyValueCache();
@@ -69,6 +68,7 @@ class KeyValueCache {
   size_t slot_of(SequenceId sequence) const;
   Sequence& open();
 
+  int64_t pages_for(int64_t tokens) const { return ceil_div(tokens, pool_.page_tokens()); }
   int64_t certain_length(const Sequence& sequence) const {
     return std::max<int64_t>(0, sequence.length - shape_.roll_back);
   }

@@ -8,21 +8,23 @@
 namespace heed {
 namespace {
 
-constexpr int64_t kPoolsFirstPages = 256;
+constexpr int64_t kFirstTokens = 1024;
 
 }  // namespace
 
 PagePool::PagePool(Backend& backend, DType storage, const CacheShape& shape)
     : backend_(backend),
       storage_(storage),
+      page_tokens_(shape.page_tokens),
       blocks_(2 * shape.layers),
       columns_(std::max(shape.width, shape.width_of_values())),
       heads_(shape.heads),
-      first_pages_(std::max(kPoolsFirstPages, ceil_div(shape.begin_with, kPageTokens))) {}
+      first_pages_(ceil_div(std::max(kFirstTokens, shape.begin_with), shape.page_tokens)) {}
 
 int64_t PagePool::page_bytes(DType storage, const CacheShape& shape) {
   const int64_t scales = storage == DType::i8 ? shape.heads * size_of(DType::f32) : 0;
-  return 2 * shape.layers * kPageTokens * (std::max(shape.width, shape.width_of_values()) * size_of(storage) + scales);
+  return 2 * shape.layers * shape.page_tokens *
+         (std::max(shape.width, shape.width_of_values()) * size_of(storage) + scales);
 }
 
 int32_t PagePool::take() {
@@ -65,14 +67,14 @@ KeyValueScales PagePool::scales(int64_t layer, int64_t heads) const {
 // The rows from a block on, to the end.
 View PagePool::blocks_from(const Tensor& rows, int64_t block) const {
   const View all = rows.view();
-  return all.row_range(block * kPageTokens, all.rows() - block * kPageTokens);
+  return all.row_range(block * page_tokens_, all.rows() - block * page_tokens_);
 }
 
 // The first rows of each block of a page, which are one row here.
 View PagePool::first_rows_of_blocks(const Tensor& rows, int32_t page, int64_t count) const {
   const View blocks = blocks_from(rows, page * blocks_);
   const int64_t width = blocks.columns();
-  return {host_address(blocks), blocks.type(), blocks_, count * width, kPageTokens * width, blocks.device()};
+  return {host_address(blocks), blocks.type(), blocks_, count * width, page_tokens_ * width, blocks.device()};
 }
 
 void PagePool::grow() {
@@ -81,9 +83,9 @@ void PagePool::grow() {
   const int64_t pages = std::max(first_pages_, 4 * old_pages);
   const auto enlarge = [&](Tensor& rows, int64_t columns, DType type) {
     // From the arena, whose memory is reused by the next pool.
-    Tensor larger({pages * blocks_ * kPageTokens, columns}, type, backend_.arena());
+    Tensor larger({pages * blocks_ * page_tokens_, columns}, type, backend_.arena());
     if (old_pages > 0) {
-      backend_.copy(rows.view(), larger.view().row_range(0, old_pages * blocks_ * kPageTokens));
+      backend_.copy(rows.view(), larger.view().row_range(0, old_pages * blocks_ * page_tokens_));
     }
     rows = std::move(larger);
   };

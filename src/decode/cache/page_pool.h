@@ -12,16 +12,12 @@ namespace heed {
 // what both need at one time, and not the most that each ever needs.
 class PagePool {
  public:
-  // Hypotheses of a beam share whole pages, and copy the one that they are about to write to. So small pages are shared
-  // sooner, copied faster and less empty; of smaller ones than these, lists would take longer than they save.
-  static constexpr int64_t kPageTokens = 4;
-
   // `storage` of keys and values: the pass's own; bf16 where that is f32; or int8.
   PagePool(Backend& backend, DType storage, const CacheShape& shape);
   PagePool(const PagePool&) = delete;
   PagePool& operator=(const PagePool&) = delete;
 
-  // Bytes of kPageTokens tokens, without sums of linear attention.
+  // Of a page, without sums of linear attention.
   static int64_t page_bytes(DType storage, const CacheShape& shape);
 
   int32_t take();  // with one reader
@@ -35,6 +31,7 @@ class PagePool {
   // A page holds, for each layer, a block of rows of keys and one of values. Views of a layer begin at its block in
   // page 0, and go to the end; they are valid until a page is taken.
   int64_t blocks() const { return blocks_; }  // of a page
+  int64_t page_tokens() const { return page_tokens_; }
   View keys(int64_t layer, int64_t width) const { return blocks_from(rows_, 2 * layer).column_range(0, width); }
   View values(int64_t layer, int64_t width) const { return blocks_from(rows_, 2 * layer + 1).column_range(0, width); }
   bool has_scales() const { return storage_ == DType::i8; }
@@ -47,8 +44,8 @@ class PagePool {
 
   Backend& backend_;
   DType storage_;
-  int64_t blocks_, columns_, heads_, first_pages_;
-  // [pages * blocks * kPageTokens, columns]: blocks end to end, so that only the memory of a page's tokens is touched.
+  int64_t page_tokens_, blocks_, columns_, heads_, first_pages_;
+  // [pages * blocks * page_tokens, columns]: blocks end to end, so that only the memory of a page's tokens is touched.
   Tensor rows_;
   Tensor scales_;                 // in int8: f32 [its rows, heads]
   std::vector<int32_t> readers_;  // of each page

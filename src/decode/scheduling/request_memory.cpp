@@ -10,11 +10,10 @@ namespace {
 
 // docs/decoding.md promises 1.15 times the weights and 60 MB. The program, its libraries and the tokenizers take about
 // 20 MB; each lane loses some 3 MB to pages of the system that it fills in part.
-constexpr int64_t kFixedBytes = 34'000'000;  // of all lanes together
+constexpr int64_t kFixedBytes = 32'000'000;  // of all lanes together
 constexpr double kShareOfWeights = 0.15;
 constexpr int64_t kLeastBytesOfLane = 8 << 20;  // however many lanes there are
 
-constexpr int64_t kTokensOfPage = PagePool::kPageTokens;
 constexpr int64_t kShareOfPasses = 4;       // a quarter
 constexpr int64_t kMinSourceTokens = 256;   // fewer would make products slow
 constexpr int64_t kMaxSourceTokens = 2048;  // more would not make them faster
@@ -37,11 +36,13 @@ RequestMemory::RequestMemory(const Inference& inference, int64_t step_bytes)
   int64_t encoder_bytes = 0;
   for (const Inference& member : inference.members()) {
     const ModelConfig& config = member.model.config();
-    page_bytes_ += PagePool::page_bytes(member.cache_type(), cache_shape(config, {}));
+    const CacheShape shape = cache_shape(config, {});
+    page_bytes_ += PagePool::page_bytes(member.cache_type(), shape);
+    page_tokens_ = shape.page_tokens;
     bytes_of_column_ += size_of(member.storage) + size_of(DType::f32);
     encoder_bytes = std::max(encoder_bytes, encoder_bytes_of_token(member));
     if (const int64_t window = config.cached_window(); window > 0) {
-      max_cached_tokens_ = std::min(max_cached_tokens_, window + kTokensOfPage);
+      max_cached_tokens_ = std::min(max_cached_tokens_, window + page_tokens_);
     }
   }
   max_source_tokens_ = std::clamp(pass_bytes_ / encoder_bytes, kMinSourceTokens, kMaxSourceTokens);
@@ -53,7 +54,7 @@ RequestMemory::Need RequestMemory::need_of(const Request& request) const {
     return {};
   }
   const auto candidates = std::ssize(request.candidates());
-  const int64_t pages = ceil_div(std::ssize(request.source()), kTokensOfPage) + ceil_div(tokens, kTokensOfPage);
+  const int64_t pages = ceil_div(std::ssize(request.source()), page_tokens_) + ceil_div(tokens, page_tokens_);
   return {.cached = pages * page_bytes_,
           .scores = request.sequences() * (candidates > 0 ? candidates : vocabulary_) * bytes_of_column_};
 }
@@ -63,6 +64,6 @@ bool RequestMemory::fits(const Need& of_all, Share share) const {
   return (share == Share::half ? 2 : 1) * bytes <= cache_bytes_;
 }
 
-int64_t RequestMemory::tokens_at_first() const { return kBudgetsAtFirst * cache_bytes_ / page_bytes_ * kTokensOfPage; }
+int64_t RequestMemory::tokens_at_first() const { return kBudgetsAtFirst * cache_bytes_ / page_bytes_ * page_tokens_; }
 
 }  // namespace heed

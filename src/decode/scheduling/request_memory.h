@@ -42,7 +42,8 @@ class RequestMemory {
   int64_t pass_bytes_;   // for what is computed
   int64_t cache_bytes_;  // for pages
   int64_t max_source_tokens_;
-  int64_t page_bytes_ = 0;       // of keys and values, in all models
+  int64_t page_bytes_ = 0;  // of keys and values, in all models
+  int64_t page_tokens_ = 0;
   int64_t bytes_of_column_ = 0;  // of a row of logits and of log-probabilities
   int64_t vocabulary_;
   int64_t max_cached_tokens_;  // of a sequence, also where only the latest are kept

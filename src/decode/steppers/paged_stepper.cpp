@@ -10,6 +10,10 @@ namespace {
 
 constexpr int64_t kPassRows = 1024;  // tokens in one pass: enough for products at full rate
 
+// Hypotheses of a beam share whole pages, and copy the one that they are about to write to. Small pages are shared
+// sooner, copied faster and less empty. Long texts of one writer want long runs of memory instead.
+constexpr int64_t kPageOfTranslations = 4, kPageOfTexts = 16;
+
 int64_t token_count(const NewTokens& new_tokens) { return static_cast<int64_t>(new_tokens.tokens.size()); }
 int64_t wanted_rows(const NewTokens& new_tokens) {
   return new_tokens.wanted == RowsWanted::all ? token_count(new_tokens) : new_tokens.wanted == RowsWanted::last ? 1 : 0;
@@ -54,6 +58,7 @@ CacheShape cache_shape(const ModelConfig& config, const StepperOptions& options)
                    .value_width = heads * config.width_of_values(),
                    .max_tokens = options.max_tokens,
                    .begin_with = options.begin_with,
+                   .page_tokens = config.architecture == Architecture::seq2seq ? kPageOfTranslations : kPageOfTexts,
                    .heads = heads};
   for (int64_t layer = 0; !config.key_value_heads.is_uniform() && layer < layers; ++layer) {
     shape.heads_of_layers.push_back(config.heads_of_keys(layer));

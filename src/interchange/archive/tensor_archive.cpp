@@ -67,6 +67,15 @@ void TensorArchive::add(ArchiveTensor tensor) {
   tensors_.push_back(std::move(tensor));
 }
 
+void TensorArchive::replace(ArchiveTensor tensor) {
+  const auto size = bytes_of(tensor.type, tensor.shape);
+  ensure(size.has_value() && static_cast<size_t>(*size) == tensor.bytes.size(), where(tensor), "{} is of {} bytes",
+         tensor.text(), tensor.bytes.size());
+  const auto place = index_.find(tensor.name);
+  ensure(place != index_.end(), where(tensor), "there is no {}", tensor.name);
+  tensors_[place->second] = std::move(tensor);
+}
+
 void TensorArchive::add_alias(const std::string& alias, const std::string& name) {
   require<FormatError>(index_.contains(name), where_, "'{}' is another name of '{}', which is not there", shown(alias),
                        shown(name));

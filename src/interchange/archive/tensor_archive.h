@@ -64,6 +64,7 @@ class TensorArchive {
   std::span<const std::byte> keep(std::vector<std::byte> bytes);
   // FormatError for a name that is there already, or bytes of another size than type and shape say.
   void add(ArchiveTensor tensor);
+  void replace(ArchiveTensor tensor);  // in the place of the one that has its name
   void add_alias(const std::string& alias, const std::string& name);
   void set_divisors(std::string_view name, std::span<const std::byte> divisors);
 

@@ -93,6 +93,9 @@ struct HeadNames {
   std::array<std::string_view, 3> bias_copies = {};
 };
 
+// In all families.
+constexpr std::string_view kTokenLabels = "classifier.{term}";
+
 constexpr HeadNames kBertHead{.text_layer = "{prefix}pooler.dense.{term}",
                               .labels = "classifier.{term}",
                               .token_layer = "cls.predictions.transform.dense.{term}",
@@ -170,7 +173,7 @@ std::vector<std::string> labels_in(FamilySource& source, std::string_view head) 
 }
 
 void set_label_head(FamilySource& source, const HeadNames& head, Purpose purpose, ModelConfig& config) {
-  config.labels = labels_in(source, head.labels);
+  config.labels = labels_in(source, purpose == Purpose::token_labels ? kTokenLabels : head.labels);
   const std::string problem = source.file.text("problem_type", "");
   if (purpose == Purpose::token_labels) {
     config.head = Head::token_labels;
@@ -188,7 +191,10 @@ void set_label_head(FamilySource& source, const HeadNames& head, Purpose purpose
 void add_head(FamilySource& source, const HeadNames& head, ModelConfig& config, ForeignNames& names) {
   const Purpose purpose = purpose_of(source, head);
   config.output_bias = purpose == Purpose::rows ? Bias::none : Bias::present;
-  config.tying = purpose == Purpose::rows || purpose == Purpose::tokens ? Tying::output : Tying::none;
+  config.tying = purpose == Purpose::tokens ? Tying::output : Tying::none;
+  if (purpose == Purpose::rows) {
+    config.head = Head::none;
+  }
   if (purpose == Purpose::tokens) {
     names.tensors.front().copies = head.copies;
     config.head_layer = config.activation;
@@ -201,7 +207,7 @@ void add_head(FamilySource& source, const HeadNames& head, ModelConfig& config, 
     set_label_head(source, head, purpose, config);
     // Labels of tokens are read from the rows as they are, also where labels of texts are not.
     const bool of_tokens = purpose == Purpose::token_labels;
-    names.tensors.push_back({of_tokens ? "classifier.{term}" : head.labels, {WeightRole::labels}});
+    names.tensors.push_back({of_tokens ? kTokenLabels : head.labels, {WeightRole::labels}});
     if (!of_tokens) {
       config.pooling = Pooling::first;
       config.head_layer = head.text_activation;
@@ -271,7 +277,7 @@ FamilyModel read_bert(FamilySource& source) {
   ForeignNames names = names_with(kBertLayers, prefix_of(source.archive, {"bert.", ""}, kWords));
   set_norm_terms(source.archive, names);
   add_head(source, kBertHead, config, names);
-  if (config.head == Head::tokens || config.head == Head::token_labels) {
+  if (!config.head_layer || config.head == Head::tokens) {
     names.without_weight.insert(names.without_weight.end(), {"pooler.dense", "cls.seq_relationship"});
   }
   return {config, std::move(names)};
@@ -353,7 +359,7 @@ FamilyModel read_albert(FamilySource& source) {
   file.pass_over({"down_scale_factor", "gap_size", "net_structure_type", "num_memory_blocks"});
   ForeignNames names = names_with(kAlbertLayers, prefix_of(source.archive, {"albert.", ""}, kWords));
   add_head(source, kAlbertHead, config, names);
-  if (config.head == Head::tokens || config.head == Head::token_labels) {
+  if (!config.head_layer || config.head == Head::tokens) {
     names.without_weight.insert(names.without_weight.end(), {"pooler.", "sop_classifier"});
   }
   return {config, std::move(names)};

@@ -74,12 +74,12 @@ void add_t5_tables(ForeignNames& names, const ModelConfig& config) {
   constexpr std::string_view kTable = "shared.weight", kOfEncoder = "encoder.embed_tokens.weight",
                              kOfDecoder = "decoder.embed_tokens.weight", kOfHead = "lm_head.weight";
   ForeignTensor source = in_stack(kReads, kTable, WeightRole::token_embedding);
-  source.copies = {kOfEncoder, kOfDecoder, config.tying == Tying::none ? "" : kOfHead};
+  source.copies = {kOfEncoder, kOfDecoder, config.tying == Tying::none ? std::string_view() : kOfHead};
   ForeignTensor target = in_stack(kWrites, kTable, WeightRole::token_embedding);
   target.copies = {kOfEncoder, kOfDecoder};
   names.tensors.push_back(source);
   names.tensors.push_back(target);
-  if (config.tying == Tying::none) {
+  if (config.architecture == Architecture::seq2seq && config.tying == Tying::none) {
     names.tensors.push_back({.name = kOfHead, .roles = {WeightRole::logits}});
   }
 }
@@ -116,7 +116,7 @@ FamilyModel read_t5(FamilySource& source) {
       config.output_scale = 1.0 / std::sqrt(static_cast<double>(config.model));
     }
   } else {
-    config.tying = Tying::output;
+    config.head = Head::none;
   }
   ForeignNames names{.tensors = {kT5Names.begin(), kT5Names.end()},
                      .without_weight = {"EncDecAttention.relative_attention_bias"}};

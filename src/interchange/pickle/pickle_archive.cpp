@@ -43,7 +43,7 @@ std::vector<std::byte> copied(const PickledTensor& tensor, std::span<const std::
   return bytes;
 }
 
-void add_tensors(std::vector<PickledTensor> tensors, const Storages& storages, size_t file, size_t file_bytes,
+void add_pickled(std::vector<PickledTensor> tensors, const Storages& storages, size_t file, size_t file_bytes,
                  const std::string& where, TensorArchive& to) {
   size_t copies = 0;
   for (PickledTensor& tensor : tensors) {
@@ -93,7 +93,7 @@ void add_zip(std::span<const std::byte> bytes, size_t file, const std::string& w
   }
   ByteReader reader(pickle_entry->bytes, where);
   const Pickle pickle = read_pickle(reader);
-  add_tensors(pickled_tensors(pickle, where), storages, file, bytes.size(), where, to);
+  add_pickled(pickled_tensors(pickle, where), storages, file, bytes.size(), where, to);
 }
 
 bool begins_as_legacy(std::span<const std::byte> bytes) {
@@ -138,7 +138,7 @@ void add_legacy(std::span<const std::byte> bytes, size_t file, const std::string
     require<FormatError>(storages.emplace(key, reader.take(elements * size, "a storage")).second, where,
                          "its storage {} occurs twice", shown(key));
   }
-  add_tensors(std::move(tensors), storages, file, bytes.size(), where, to);
+  add_pickled(std::move(tensors), storages, file, bytes.size(), where, to);
 }
 
 void add_pickle_file(const std::filesystem::path& path, TensorArchive& to) {

@@ -47,6 +47,7 @@ TaskMetrics encoder_metrics(Head head) {
     case Head::number:
       return {"texts", "half the squared error", false, metrics_of({"spearman", "pearson"}), kByFirst};
     case Head::tokens:
+    case Head::none:
       break;
   }
   return {"chosen tokens", "nats per chosen token", true, metrics_of({"accuracy"})};

@@ -14,12 +14,22 @@ namespace {
 using huggingface::JsonValue;
 using huggingface::Pipeline;
 
+bool is_plain(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return c > ' ' && c < '\x7f'; });
+}
+
+// As show_piece(), which takes its time with what is mostly plain text.
+std::string show_text(std::string_view text) { return is_plain(text) ? std::string(text) : show_piece(text); }
+
 // Bytes that may end inside of a character; those that form none are written like <0xE2>.
 std::string show_bytes(std::string_view bytes) {
   std::string shown;
+  if (bytes.starts_with(' ') && is_plain(bytes.substr(1))) {
+    return shown.append("\u2581").append(bytes.substr(1));
+  }
   while (!bytes.empty()) {
     const size_t good = std::min(find_invalid_utf8(bytes).value_or(bytes.size()), bytes.size());
-    shown += show_piece(bytes.substr(0, good));
+    shown += show_text(bytes.substr(0, good));
     bytes.remove_prefix(good);
     if (!bytes.empty()) {
       shown += fmt::format("<0x{:02X}>", static_cast<unsigned char>(bytes.front()));
@@ -45,7 +55,7 @@ std::vector<std::string> shown_pieces_of(const Pipeline& pipeline, bool byte_lev
     } else if (const auto bytes = byte_level && !added ? huggingface::bytes_from_characters(*text) : std::nullopt) {
       pieces.push_back(show_bytes(*bytes));
     } else {
-      pieces.push_back(show_piece(*text));
+      pieces.push_back(show_text(*text));
     }
   }
   return pieces;
@@ -127,6 +137,8 @@ SpecialTokens special_tokens_of(const Pipeline& pipeline, const SpecialNames& na
   special.unk = first_known({named(names.unk), TokenId(pipeline.model().unknown())});
   special.pad = first_known({named(names.pad), usual_token(pipeline, {"<pad>", "[PAD]", "<|pad|>", "<|endoftext|>"}),
                              special.eos, special.unk, TokenId(0)});
+  // A model that spells everything has none; like pad, it never comes out of text.
+  special.unk = first_known({special.unk, special.pad});
   return special;
 }
 
@@ -225,6 +237,8 @@ class PipelineTokenizer final : public HuggingFaceTokenizer {
   bool drops_first_space() const override {
     return pipeline_->decoder() != nullptr && pipeline_->decoder()->drops_first_space();
   }
+
+  bool takes_lines() const override { return true; }
 
   // The file's normalizer is a part of encoding: applied twice, some would change the text twice.
   std::string normalize(std::string_view text) const override {

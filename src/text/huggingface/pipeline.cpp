@@ -9,6 +9,8 @@
 namespace heed::huggingface {
 namespace {
 
+constexpr size_t kMostHoles = 1U << 16U;  // ids without a token, beside one for each token
+
 template <class Part>
 std::unique_ptr<Part> read_part(const JsonValue& json, const char* key,
                                 std::unique_ptr<Part> (*read)(const JsonValue&)) {
@@ -59,14 +61,14 @@ Pipeline::Pipeline(const JsonValue& json) {
   pre_tokenizer_ = read_part(json, "pre_tokenizer", read_pre_tokenizer);
   post_processor_ = read_part(json, "post_processor", read_post_processor);
   decoder_ = read_part(json, "decoder", read_decoder);
-  read_texts();
+  read_texts(json);
   if (pre_tokenizer_ && model_->can_take_bytes() && pre_tokenizer_->leave_bytes()) {
     model_->take_bytes();
   }
   model_->set_special(special_);
 }
 
-void Pipeline::read_texts() {
+void Pipeline::read_texts(const JsonValue& json) {
   int32_t size = 0;
   for (const auto& [text, id] : model_->vocabulary()) {
     size = std::max(size, id + 1);
@@ -74,6 +76,14 @@ void Pipeline::read_texts() {
   for (const auto& [id, token] : added_.tokens()) {
     size = std::max(size, id + 1);
   }
+  for (const size_t texts : {size_t{1}, size_t{2}}) {
+    for (const FramePart& part : frame(texts)) {
+      size = std::max(size, part.token.value + 1);
+    }
+  }
+  const size_t known = model_->vocabulary().size() + added_.tokens().size();
+  require<FormatError>(static_cast<size_t>(size) <= 2 * known + kMostHoles, json.where(),
+                       "ids up to {}, but only {} tokens", size - 1, known);
   texts_.resize(static_cast<size_t>(size));
   known_.resize(texts_.size());
   special_.resize(texts_.size());

@@ -61,7 +61,7 @@ class Pipeline {
     std::unique_ptr<Workspace> workspace_;
   };
 
-  void read_texts();
+  void read_texts(const JsonValue& json);
   void cut(std::string_view text, SpecialText special, Tracking tracking, Workspace& work) const;
   void cut_part(std::string_view text, const AddedMatch& part, SpecialText special, Tracking tracking,
                 Workspace& work) const;

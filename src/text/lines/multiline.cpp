@@ -19,6 +19,9 @@ std::optional<TokenId> line_break_token(const Tokenizer& tokenizer) {
 }
 
 std::vector<TokenId> encode_text(const Tokenizer& tokenizer, std::string_view text) {
+  if (tokenizer.takes_lines()) {
+    return tokenizer.encode(text);
+  }
   std::vector<TokenId> tokens;
   const std::optional<TokenId> line_break = line_break_token(tokenizer);
   while (true) {
@@ -37,6 +40,9 @@ std::vector<TokenId> encode_text(const Tokenizer& tokenizer, std::string_view te
 }
 
 std::string decode_text(const Tokenizer& tokenizer, std::span<const TokenId> tokens) {
+  if (tokenizer.takes_lines()) {
+    return tokenizer.decode(tokens);
+  }
   const std::optional<TokenId> line_break = line_break_token(tokenizer);
   std::string text;
   while (true) {

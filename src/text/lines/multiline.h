@@ -15,7 +15,7 @@ namespace heed {
 // without the user symbol "\n", or a SentencePiece model from elsewhere that takes every white space for a space.
 std::optional<TokenId> line_break_token(const Tokenizer& tokenizer);
 
-// Line by line, with a line break between one and the next: subword kinds cut a word at the beginning of a line as they
+// A tokenizer that takes lines gets the whole text. Others: line by line, with a line break between one and the next: subword kinds cut a word at the beginning of a line as they
 // cut it after a space. ConfigError where the text has a line break and the tokenizer has none.
 std::vector<TokenId> encode_text(const Tokenizer& tokenizer, std::string_view text);
 

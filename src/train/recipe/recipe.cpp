@@ -120,7 +120,7 @@ void check_validation(const Recipe& recipe) {
 
 // Two labels, for a model whose labels are not known before its data is read.
 void name_labels(ModelConfig& model) {
-  if (model.labels.empty() && model.head != Head::tokens && model.head != Head::number) {
+  if (model.labels.empty() && model.has_labels()) {
     model.labels = {"0", "1"};
   }
 }

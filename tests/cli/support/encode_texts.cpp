@@ -3,16 +3,19 @@
 //   heed_encode_texts dump TOKENIZER TEXTS    TEXTS is JSON: ["text", ["first", "second"], ...]. Prints a line of JSON
 //                                             for each: ids, types, offsets in characters, tokens, decoded text; or the
 //                                             error.
-//   heed_encode_texts time TOKENIZER TEXT ROUNDS OFFSETS|IDS
+//   heed_encode_texts time TOKENIZER TEXT ROUNDS ids|offsets THREADS
 //                                             encodes the lines of a text, and prints the seconds of each round.
 //   heed_encode_texts convert FAMILY FILE...  prints an older file as tokenizer.json: bert, bert-cased VOCAB.TXT; gpt2,
 //                                             roberta VOCAB.JSON MERGES.TXT; spm, xlmr, t5, llama, gemma MODEL; marian,
 //                                             m2m MODEL VOCAB.JSON
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "base/system/files.h"
@@ -66,29 +69,55 @@ int dump(const std::string& tokenizer_path, const std::string& texts_path) {
   return 0;
 }
 
-int time_rounds(const std::string& tokenizer_path, const std::string& text_path, int rounds, std::string_view what) {
-  const auto begin = std::chrono::steady_clock::now();
-  const auto tokenizer = load(tokenizer_path);
-  const std::string text = read_file(text_path);
+std::vector<std::string> lines_of(const std::string& path) {
+  const std::string text = read_file(path);
   std::vector<std::string> lines;
   for (size_t at = 0; at < text.size();) {
     const size_t end = std::min(text.find('\n', at), text.size());
     lines.push_back(text.substr(at, end - at));
     at = end + 1;
   }
-  const HuggingFaceTokenizer::EncodeOptions options{
-      .offsets = what == "offsets" ? huggingface::Offsets::characters : huggingface::Offsets::none,
-      .texts = what == "offsets"};
-  Json result{{"load", std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()},
-              {"seconds", Json::array()}};
-  for (int round = 0; round < rounds; ++round) {
-    size_t tokens = 0;
-    const auto start = std::chrono::steady_clock::now();
-    for (const std::string& line : lines) {
-      tokens += tokenizer->encode_text(line, options).ids.size();
+  return lines;
+}
+
+// Each thread encodes the next lines, a few at a time; the result is the number of tokens.
+size_t encode_all(const HuggingFaceTokenizer& tokenizer, const std::vector<std::string>& lines,
+                  const HuggingFaceTokenizer::EncodeOptions& options, int threads) {
+  constexpr size_t kLines = 64;
+  std::atomic<size_t> next = 0, tokens = 0;
+  const auto work = [&] {
+    for (size_t begin = next.fetch_add(kLines); begin < lines.size(); begin = next.fetch_add(kLines)) {
+      for (size_t i = begin; i < std::min(begin + kLines, lines.size()); ++i) {
+        tokens += tokenizer.encode_text(lines[i], options).ids.size();
+      }
     }
-    result["seconds"].push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-    result["tokens"] = tokens;
+  };
+  std::vector<std::thread> others;
+  for (int i = 1; i < threads; ++i) {
+    others.emplace_back(work);
+  }
+  work();
+  for (std::thread& thread : others) {
+    thread.join();
+  }
+  return tokens;
+}
+
+int time_rounds(const std::vector<std::string>& arguments) {
+  const auto begin = std::chrono::steady_clock::now();
+  const auto seconds_since = [](std::chrono::steady_clock::time_point start) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  const auto tokenizer = load(arguments[2]);
+  Json result{{"load", seconds_since(begin)}, {"seconds", Json::array()}};
+  const std::vector<std::string> lines = lines_of(arguments[3]);
+  const bool full = arguments[5] == "offsets";
+  const HuggingFaceTokenizer::EncodeOptions options{
+      .offsets = full ? huggingface::Offsets::characters : huggingface::Offsets::none, .texts = full};
+  for (int round = 0; round < std::stoi(arguments[4]); ++round) {
+    const auto start = std::chrono::steady_clock::now();
+    result["tokens"] = encode_all(*tokenizer, lines, options, std::stoi(arguments[6]));
+    result["seconds"].push_back(seconds_since(start));
   }
   std::puts(result.dump().c_str());
   return 0;
@@ -142,10 +171,10 @@ int run(const std::vector<std::string>& arguments) {
   if (arguments.size() == 4 && arguments[1] == "dump") {
     return dump(arguments[2], arguments[3]);
   }
-  if (arguments.size() == 6 && arguments[1] == "time") {
-    return time_rounds(arguments[2], arguments[3], std::stoi(arguments[4]), arguments[5]);
+  if (arguments.size() == 7 && arguments[1] == "time") {
+    return time_rounds(arguments);
   }
-  std::fputs("encode_texts: dump TOKENIZER TEXTS, or time TOKENIZER TEXT ROUNDS ids|offsets\n", stderr);
+  std::fputs("encode_texts: see the beginning of its source\n", stderr);
   return 2;
 }
 

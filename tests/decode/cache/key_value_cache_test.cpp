@@ -7,7 +7,7 @@
 namespace heed {
 namespace {
 
-constexpr int kPage = KeyValueCache::kPageTokens;
+constexpr int64_t kPageTokens = 16;
 
 class Cache : public testing::Test {
  protected:
@@ -103,9 +103,9 @@ TEST_F(Cache, SequencesJoinAndLeaveAndKeepTheirIds) {
 TEST_F(Cache, SequencesRollBack) {
   const SequenceId a = cache_.add();
   append_counting(a, 40);
-  EXPECT_EQ(cache_.pages_in_use(), 40 / kPage);
+  EXPECT_EQ(cache_.pages_in_use(), 3);
   cache_.roll_back(a, 17);
-  EXPECT_EQ(cache_.pages_in_use(), 16 / kPage + 1);
+  EXPECT_EQ(cache_.pages_in_use(), 2);
   append(a, 99);
   std::vector<float> expected = counting(0, 17);
   expected.push_back(99);
@@ -121,40 +121,55 @@ TEST_F(Cache, GrowsOnDemand) {
 
 class CacheWithBudget : public Cache {
  protected:
-  CacheWithBudget() : Cache({.layers = 1, .width = 4, .max_tokens = 4 * kPage}) {}
+  CacheWithBudget() : Cache({.layers = 1, .width = 4, .max_tokens = 4 * kPageTokens}) {}
 };
 
 TEST_F(CacheWithBudget, ExceedingTheBudgetIsAnErrorThatChangesNothing) {
   const SequenceId a = cache_.add(), b = cache_.add();
-  append_counting(a, 2 * kPage + 2);
-  append_counting(b, kPage);
-  const std::vector<Extension> too_much{{a, kPage - 1}, {b, 1}};
+  append_counting(a, 40);
+  append_counting(b, 16);
+  const std::vector<Extension> too_much{{a, 9}, {b, 1}};
   try {
     cache_.extend(too_much);
     FAIL() << "there are no pages left";
   } catch (const BudgetError& error) {
     EXPECT_STREQ(error.what(),
-                 "cache: 4 more tokens need 2 pages of 4 tokens, but 4 of the budget's 4 are taken by 2 sequences");
+                 "cache: 10 more tokens need 2 pages of 16 tokens, but 4 of the budget's 4 are taken by 2 sequences");
   }
-  EXPECT_EQ(cache_.length(a), 2 * kPage + 2);
-  EXPECT_EQ(keys(a), counting(0, 2 * kPage + 2));
-  append_counting(a, kPage - 2);
+  EXPECT_EQ(cache_.length(a), 40);
+  EXPECT_EQ(keys(a), counting(0, 40));
+  append_counting(a, 8);
   cache_.remove(b);
-  append_counting(a, kPage);
-  EXPECT_EQ(keys(a), counting(0, 4 * kPage));
+  append_counting(a, 16);
+  EXPECT_EQ(keys(a), counting(0, 64));
   EXPECT_THROW(append(a, 0), BudgetError);
 }
 
 TEST_F(CacheWithBudget, CopiesOfSharedPagesAreCounted) {
   const SequenceId a = cache_.add();
-  append_counting(a, kPage + 1);
+  append_counting(a, 17);
   // Two pages, one of them written to by all of three: two copies fit.
   const SequenceId b = cache_.fork(a), c = cache_.fork(a);
   append({a, b, c}, {1, 2, 3});
   EXPECT_EQ(cache_.pages_in_use(), 4);
   const SequenceId d = cache_.fork(c);
   EXPECT_THROW(append({c, d}, {4, 5}), BudgetError);
-  EXPECT_EQ(keys(d, kPage + 1), (std::vector<float>{3}));
+  EXPECT_EQ(keys(d, 17), (std::vector<float>{3}));
+}
+
+TEST(CacheOfSmallPages, ForksShareWholePages) {
+  const auto backend = make_cpu_backend(1);
+  const CacheShape shape{.layers = 2, .width = 4, .page_tokens = 4};
+  PagePool pool(*backend, DType::f32, shape);
+  KeyValueCache cache(*backend, pool, shape);
+  const Extension first{cache.add(), 10};
+  cache.extend({&first, 1});
+  EXPECT_EQ(pool.in_use(), 3);
+  const Extension both[] = {{first.sequence, 1}, {cache.fork(first.sequence), 3}};
+  const KeyValueView view = cache.extend(both).front();
+  EXPECT_EQ(pool.in_use(), 2 + 1 + 2);
+  EXPECT_EQ(view.row(0, 7), view.row(1, 7));
+  EXPECT_NE(view.row(0, 8), view.row(1, 8));
 }
 
 TEST_F(Cache, CachesOfOnePoolReuseEachOthersPages) {
@@ -163,9 +178,9 @@ TEST_F(Cache, CachesOfOnePoolReuseEachOthersPages) {
     const SequenceId a = cache_.add();
     append(a, value);
     const SequenceId b = other.add();
-    const Extension more{b, 2 * kPage};
+    const Extension more{b, 2 * kPageTokens};
     const KeyValueView view = other.extend({&more, 1}).front();
-    host<float>(view.keys)(view.row(0, kPage), 0) = -1;
+    host<float>(view.keys)(view.row(0, kPageTokens), 0) = -1;
     EXPECT_EQ(pool_.in_use(), 3);
     EXPECT_EQ(cache_.pages_in_use(), 1);
     EXPECT_EQ(other.pages_in_use(), 2);
@@ -178,7 +193,7 @@ TEST_F(Cache, CachesOfOnePoolReuseEachOthersPages) {
 TEST_F(Cache, ACacheThatEndsReturnsItsPages) {
   {
     KeyValueCache other(*backend_, pool_, {.layers = 2, .width = 4});
-    const Extension more{other.add(), 2 * kPage};
+    const Extension more{other.add(), 2 * kPageTokens};
     other.extend({&more, 1});
     other.fork(more.sequence);
     EXPECT_EQ(pool_.in_use(), 2);
@@ -188,13 +203,13 @@ TEST_F(Cache, ACacheThatEndsReturnsItsPages) {
 
 class LocalCache : public Cache {
  protected:
-  LocalCache() : Cache({.layers = 1, .width = 4, .window = 20, .max_tokens = 48}) {}
+  LocalCache() : Cache({.layers = 1, .width = 4, .window = 20, .max_tokens = 3 * kPageTokens}) {}
 };
 
 TEST_F(LocalCache, PagesOutOfSightAreFreed) {
   const SequenceId a = cache_.add();
   append_counting(a, 1000);
-  EXPECT_LE(cache_.pages_in_use(), 20 / kPage + 1);
+  EXPECT_LE(cache_.pages_in_use(), 3);
   EXPECT_EQ(keys(a, 980), counting(980, 1000));
 }
 
@@ -213,7 +228,7 @@ TEST(LocalCacheWithDrafts, TokensThatMayBeRolledBackStayReadable) {
       EXPECT_THROW(cache.roll_back(a, 160), ShapeError);
     } else {
       EXPECT_NO_THROW(cache.roll_back(a, 160));
-      EXPECT_LE(cache.pages_in_use(), (20 + slack) / kPage + 2);
+      EXPECT_LE(cache.pages_in_use(), 6);
     }
   }
 }

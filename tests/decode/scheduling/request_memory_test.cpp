@@ -19,7 +19,7 @@ class MemoryOfRequests : public testing::Test {
     return memory().need_of(request);
   }
   int64_t pages(size_t source_tokens, int64_t max_length, const TranslationOptions& options = {}) const {
-    constexpr int64_t kPageBytes = PagePool::kPageTokens * 2 * 2 * 32 * 4;  // 2 layers, keys and values of 32 f32
+    constexpr int64_t kPageBytes = 4 * 2 * 2 * 32 * 4;  // 2 layers, keys and values of 32 f32
     const int64_t bytes = need(source_tokens, max_length, options).cached;
     EXPECT_EQ(bytes % kPageBytes, 0);
     return bytes / kPageBytes;

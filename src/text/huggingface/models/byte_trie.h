@@ -19,7 +19,7 @@ class ByteTrie {
   using Texts = std::vector<std::pair<std::string_view, int32_t>>;
 
   ByteTrie() : ByteTrie(Texts()) {}
-  // Of equal texts the last counts.
+  // The last of equal texts counts.
   explicit ByteTrie(Texts texts);
 
   Node next(Node node, char byte) const {

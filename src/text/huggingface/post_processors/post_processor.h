@@ -25,7 +25,7 @@ class PostProcessor {
   PostProcessor(const PostProcessor&) = delete;
   PostProcessor& operator=(const PostProcessor&) = delete;
 
-  // Of one or two parts.
+  // Changes one part or two.
   virtual void apply(std::vector<EncodedPart>& parts, Frame frame) const = 0;
   // Whether it looks at offsets and the texts of tokens.
   virtual bool trims_offsets() const { return false; }

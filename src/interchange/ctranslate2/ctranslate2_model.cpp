@@ -1,0 +1,326 @@
+#include "interchange/ctranslate2/ctranslate2_model.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "base/errors.h"
+#include "base/text/excerpt.h"
+#include "interchange/zero_token.h"
+
+namespace heed {
+namespace {
+
+constexpr Sublayer kSelfSublayer = Sublayer::self_attention, kCrossSublayer = Sublayer::cross_attention,
+                   kForwardSublayer = Sublayer::feed_forward;
+
+constexpr ForeignTensor of_stack(Stack stack, std::string_view name, std::array<std::optional<WeightRole>, 3> roles,
+                                 std::optional<Sublayer> sublayer = {}) {
+  return {name, roles, sublayer, ForeignForm::same, stack};
+}
+constexpr ForeignTensor reading(std::string_view name, std::array<std::optional<WeightRole>, 3> roles,
+                                std::optional<Sublayer> sublayer = {}) {
+  return of_stack(Stack::encoder, name, roles, sublayer);
+}
+constexpr ForeignTensor writing(std::string_view name, std::array<std::optional<WeightRole>, 3> roles,
+                                std::optional<Sublayer> sublayer = {}) {
+  return of_stack(Stack::decoder, name, roles, sublayer);
+}
+
+constexpr std::array kCTranslate2Names{
+    reading("encoder/position_encodings/encodings", {WeightRole::position_embedding}),
+    reading("encoder/layernorm_embedding/{term}", {WeightRole::embedding_norm}),
+    reading("encoder/layer_norm/{term}", {WeightRole::final_norm}),
+    reading("encoder/layer_{layer}/self_attention/layer_norm/{term}", {WeightRole::sublayer_norm}, kSelfSublayer),
+    reading("encoder/layer_{layer}/self_attention/linear_0/{term}",
+            {WeightRole::query, WeightRole::key, WeightRole::value}, kSelfSublayer),
+    reading("encoder/layer_{layer}/self_attention/linear_1/{term}", {WeightRole::attention_output}, kSelfSublayer),
+    reading("encoder/layer_{layer}/ffn/layer_norm/{term}", {WeightRole::sublayer_norm}, kForwardSublayer),
+    reading("encoder/layer_{layer}/ffn/linear_1/{term}", {WeightRole::down}, kForwardSublayer),
+    writing("decoder/position_encodings/encodings", {WeightRole::position_embedding}),
+    writing("decoder/layernorm_embedding/{term}", {WeightRole::embedding_norm}),
+    writing("decoder/layer_norm/{term}", {WeightRole::final_norm}),
+    writing("decoder/layer_{layer}/self_attention/layer_norm/{term}", {WeightRole::sublayer_norm}, kSelfSublayer),
+    writing("decoder/layer_{layer}/self_attention/linear_0/{term}",
+            {WeightRole::query, WeightRole::key, WeightRole::value}, kSelfSublayer),
+    writing("decoder/layer_{layer}/self_attention/linear_1/{term}", {WeightRole::attention_output}, kSelfSublayer),
+    writing("decoder/layer_{layer}/attention/layer_norm/{term}", {WeightRole::sublayer_norm}, kCrossSublayer),
+    writing("decoder/layer_{layer}/attention/linear_0/{term}", {WeightRole::query}, kCrossSublayer),
+    writing("decoder/layer_{layer}/attention/linear_1/{term}", {WeightRole::key, WeightRole::value}, kCrossSublayer),
+    writing("decoder/layer_{layer}/attention/linear_2/{term}", {WeightRole::attention_output}, kCrossSublayer),
+    writing("decoder/layer_{layer}/ffn/layer_norm/{term}", {WeightRole::sublayer_norm}, kForwardSublayer),
+    writing("decoder/layer_{layer}/ffn/linear_1/{term}", {WeightRole::down}, kForwardSublayer),
+};
+
+// The first of a gated layer's two matrices has the activation.
+constexpr std::array kPlainUp{
+    reading("encoder/layer_{layer}/ffn/linear_0/{term}", {WeightRole::up}, kForwardSublayer),
+    writing("decoder/layer_{layer}/ffn/linear_0/{term}", {WeightRole::up}, kForwardSublayer),
+};
+constexpr std::array kGatedUp{
+    reading("encoder/layer_{layer}/ffn/linear_0/{term}", {WeightRole::gate}, kForwardSublayer),
+    reading("encoder/layer_{layer}/ffn/linear_0_noact/{term}", {WeightRole::up}, kForwardSublayer),
+    writing("decoder/layer_{layer}/ffn/linear_0/{term}", {WeightRole::gate}, kForwardSublayer),
+    writing("decoder/layer_{layer}/ffn/linear_0_noact/{term}", {WeightRole::up}, kForwardSublayer),
+};
+
+// Scalars and texts, of which each that matters is read by its name below.
+constexpr std::array<std::string_view, 17> kSettings{"weight_scale",
+                                                     "num_heads",
+                                                     "pre_norm",
+                                                     "activation",
+                                                     "embeddings_merge",
+                                                     "alignment_layer",
+                                                     "alignment_heads",
+                                                     "scale_embeddings",
+                                                     "scale_outputs",
+                                                     "multiply_by_sqrt_depth",
+                                                     "start_from_zero_embedding",
+                                                     "alibi",
+                                                     "unk_token",
+                                                     "bos_token",
+                                                     "eos_token",
+                                                     "with_",
+                                                     "user_decoder_start_tokens"};
+
+constexpr std::string_view kTargetEmbeddings = "decoder/embeddings/weight", kProjection = "decoder/projection/weight",
+                           kProjectionBias = "decoder/projection/bias";
+
+// Settings of both stacks, which must agree: heed has one for both.
+class StackSettings {
+ public:
+  StackSettings(const CTranslate2File& file, std::vector<SettingOrigin>& origins) : file_(file), origins_(origins) {}
+
+  // Before revision 5 the settings of both stacks were one.
+  double number(std::string_view name, double otherwise) {
+    const double encoder = of("encoder/", name, otherwise), decoder = of("decoder/", name, otherwise);
+    require<FormatError>(encoder == decoder, file_.tensors.where(),
+                         "'{}' is {} in the encoder and {} in the decoder, but heed has one for both", name, encoder,
+                         decoder);
+    return encoder;
+  }
+  bool has_in_both(std::string_view name) {
+    const bool encoder = has("encoder/", name), decoder = has("decoder/", name);
+    require<FormatError>(encoder == decoder, file_.tensors.where(),
+                         "'{}' is in one stack alone, but heed has one for both", name);
+    return encoder;
+  }
+  int64_t layers(const std::string& stack) const {
+    int64_t count = 0;
+    while (has(stack, fmt::format("layer_{}/ffn/linear_1/weight", count))) {
+      ++count;
+    }
+    return count;
+  }
+  bool has(const std::string& stack, std::string_view name) const {
+    return file_.tensors.find(stack + std::string(name)) != nullptr;
+  }
+
+ private:
+  double of(const std::string& stack, std::string_view name, double otherwise) {
+    const std::string key = stack + std::string(name);
+    std::optional<double> value = file_.find_number(key);
+    if (!value && file_.revision < 5) {
+      value = file_.find_number(name);
+    }
+    origins_.push_back({file_.tensors.where(), key, fmt::format("{}", value.value_or(otherwise)), !value.has_value()});
+    return value.value_or(otherwise);
+  }
+
+  const CTranslate2File& file_;
+  std::vector<SettingOrigin>& origins_;
+};
+
+Activation activation_of(double number, const std::string& where) {
+  constexpr std::array<std::pair<int, Activation>, 5> kActivationNumbers{{{0, Activation::relu},
+                                                                          {1, Activation::gelu_tanh},
+                                                                          {2, Activation::silu},
+                                                                          {3, Activation::gelu},
+                                                                          {5, Activation::tanh}}};
+  for (const auto& [known, activation] : kActivationNumbers) {
+    if (number == known) {
+      return activation;
+    }
+  }
+  fail<FormatError>(where, "'activation' is {}, {}, which heed lacks", number,
+                    number == 4   ? "x sigmoid(1.702 x)"
+                    : number == 6 ? "a sigmoid"
+                                  : "an unknown number");
+}
+
+// A flag, or the factor itself; without either, the root of the width.
+EmbeddingScale embedding_scale_of(const CTranslate2File& file, const std::string& stack, int64_t width) {
+  const ArchiveTensor* scale = file.tensors.find(stack + "scale_embeddings");
+  if (scale == nullptr) {
+    scale = file.tensors.find(stack + "embeddings/multiply_by_sqrt_depth");
+  }
+  if (scale == nullptr) {
+    return EmbeddingScale::sqrt_model;
+  }
+  const double factor = file.find_number(scale->name).value_or(1.0);
+  const double root = std::sqrt(static_cast<double>(width));
+  if (scale->type == ForeignType::i8) {
+    return factor != 0 ? EmbeddingScale::sqrt_model : EmbeddingScale::none;
+  }
+  require<FormatError>(factor == 1.0 || std::abs(factor - root) < 1e-3 * root, file.tensors.where(),
+                       "'{}' is {}, but heed's embeddings are multiplied by {} or not at all", scale->name, factor,
+                       root);
+  return factor == 1.0 ? EmbeddingScale::none : EmbeddingScale::sqrt_model;
+}
+
+const ArchiveTensor& matrix_named(const CTranslate2File& file, const std::string& name) {
+  const ArchiveTensor& tensor = file.tensors.at(name);
+  require<FormatError>(tensor.shape.size() == 2, file.tensors.where(), "{}, expected a matrix", tensor.text());
+  return tensor;
+}
+
+std::string source_table(const CTranslate2File& file) {
+  require<FormatError>(file.tensors.find("encoder/embeddings_1/weight") == nullptr, file.tensors.where(),
+                       "'encoder/embeddings_1': sources of several parts, which heed lacks");
+  return file.tensors.find("encoder/embeddings_0/weight") != nullptr ? "encoder/embeddings_0/weight"
+                                                                     : "encoder/embeddings/weight";
+}
+
+bool are_same(const CTranslate2File& file, std::string_view a, std::string_view b) {
+  const ArchiveTensor *const first = file.tensors.find(a), *const second = file.tensors.find(b);
+  return first == second ||
+         (first != nullptr && second != nullptr && first->type == second->type && first->shape == second->shape &&
+          std::ranges::equal(first->bytes, second->bytes) && std::ranges::equal(first->divisors, second->divisors));
+}
+
+void require_absent(const CTranslate2File& file, std::initializer_list<std::string_view> endings) {
+  for (const ArchiveTensor& tensor : file.tensors.tensors()) {
+    for (const std::string_view ending : endings) {
+      require<FormatError>(!tensor.name.ends_with(ending), file.tensors.where(), "'{}', which heed's form lacks",
+                           tensor.name);
+    }
+  }
+}
+
+void read_sizes(const CTranslate2File& file, StackSettings& settings, ModelConfig& config) {
+  const ArchiveTensor &source = matrix_named(file, source_table(file)),
+                      &target = matrix_named(file, std::string(kTargetEmbeddings));
+  config.model = target.shape[1];
+  config.source_vocabulary = source.shape[0];
+  config.target_vocabulary = target.shape[0];
+  config.encoder_layers = settings.layers("encoder/");
+  config.decoder_layers = settings.layers("decoder/");
+  require<FormatError>(config.encoder_layers > 0 && config.decoder_layers > 0, file.tensors.where(),
+                       "has {} layers of an encoder and {} of a decoder", config.encoder_layers, config.decoder_layers);
+  config.inner = matrix_named(file, "encoder/layer_0/ffn/linear_1/weight").shape[1];
+  // Before revision 3 the description's name told the heads.
+  const double heads_by_name = file.spec == "TransformerBig" && file.revision < 3 ? 16 : 8;
+  config.heads = static_cast<int64_t>(settings.number("num_heads", heads_by_name));
+}
+
+void read_kind(const CTranslate2File& file, StackSettings& settings, ModelConfig& config) {
+  const bool is_before = settings.number("pre_norm", 1) != 0;
+  config.placement = is_before ? NormPlacement::pre : NormPlacement::post;
+  config.final_norm = settings.has_in_both("layer_norm/gamma") ? FinalNorm::present : FinalNorm::none;
+  config.embedding_norm =
+      settings.has_in_both("layernorm_embedding/gamma") ? EmbeddingNorm::present : EmbeddingNorm::none;
+  config.norm = settings.has_in_both("layer_0/self_attention/layer_norm/beta") ? NormKind::layer : NormKind::rms;
+  config.activation = activation_of(settings.number("activation", 0), file.tensors.where());
+  config.gating = settings.has_in_both("layer_0/ffn/linear_0_noact/weight") ? Gating::gated : Gating::plain;
+  config.bias = settings.has_in_both("layer_0/ffn/linear_1/bias") ? Bias::present : Bias::none;
+  config.output_bias = file.tensors.find(kProjectionBias) != nullptr ? Bias::present : Bias::none;
+  config.embedding_scale = embedding_scale_of(file, "encoder/", config.model);
+  require<FormatError>(config.embedding_scale == embedding_scale_of(file, "decoder/", config.model),
+                       file.tensors.where(), "'scale_embeddings' differs between the stacks");
+  require<FormatError>(file.find_number("decoder/scale_outputs").value_or(0) == 0, file.tensors.where(),
+                       "'decoder/scale_outputs', which heed's form lacks");
+  require<FormatError>(file.find_number("decoder/alibi").value_or(0) == 0, file.tensors.where(),
+                       "'decoder/alibi', which heed's form lacks");
+  if (settings.has_in_both("position_encodings/encodings")) {
+    config.positions = Positions::learned;
+    config.max_length = matrix_named(file, "decoder/position_encodings/encodings").shape[0];
+  } else {
+    constexpr int64_t kFirstPosition = 1;
+    config.positions = Positions::sinusoidal;
+    config.sinusoid = SinusoidLayout::halves_inclusive;
+    config.position_offset = kFirstPosition;
+  }
+}
+
+// One table for both stacks, or the projection's for the target alone.
+Tying tying_in(const CTranslate2File& file) {
+  if (!are_same(file, kTargetEmbeddings, kProjection)) {
+    return Tying::none;
+  }
+  return are_same(file, kTargetEmbeddings, source_table(file)) ? Tying::all : Tying::output;
+}
+
+ForeignNames names_in(const CTranslate2File& file, const ModelConfig& config) {
+  ForeignNames names{.tensors = {kCTranslate2Names.begin(), kCTranslate2Names.end()},
+                     .norms = {.factor = "gamma", .bias = "beta"},
+                     .without_weight = {kSettings.begin(), kSettings.end()}};
+  if (config.gating == Gating::gated) {
+    names.tensors.insert(names.tensors.end(), kGatedUp.begin(), kGatedUp.end());
+  } else {
+    names.tensors.insert(names.tensors.end(), kPlainUp.begin(), kPlainUp.end());
+  }
+  const bool is_numbered = file.tensors.find("encoder/embeddings_0/weight") != nullptr;
+  ForeignTensor source = reading(
+      is_numbered ? std::string_view("encoder/embeddings_0/weight") : std::string_view("encoder/embeddings/weight"),
+      {WeightRole::token_embedding});
+  ForeignTensor target = writing(kTargetEmbeddings, {WeightRole::token_embedding});
+  if (config.tying == Tying::all) {
+    source.copies = {kTargetEmbeddings, kProjection};
+  } else if (config.tying == Tying::output) {
+    target.copies = {kProjection};
+  } else {
+    names.tensors.push_back({.name = kProjection, .roles = {WeightRole::logits}, .term = WeightTerm::factor});
+  }
+  names.tensors.push_back({.name = kProjectionBias, .roles = {WeightRole::logits}, .term = WeightTerm::bias});
+  names.tensors.push_back(source);
+  names.tensors.push_back(target);
+  return names;
+}
+
+void require_rows(const std::filesystem::path& file, size_t tokens, int64_t rows) {
+  require<FormatError>(static_cast<int64_t>(tokens) == rows, file.string(),
+                       "has {} tokens, but the table of embeddings {} rows", tokens, rows);
+}
+
+}  // namespace
+
+CTranslate2Model read_ctranslate2_model(const std::filesystem::path& directory) {
+  CTranslate2File file = open_ctranslate2_file(directory / "model.bin");
+  const std::string where = file.tensors.where();
+  constexpr std::array<std::string_view, 3> kSpecs{"TransformerSpec", "TransformerBase", "TransformerBig"};
+  require<FormatError>(std::ranges::find(kSpecs, file.spec) != kSpecs.end(), where,
+                       "is a {}, which heed does not read: it reads encoder-decoders (TransformerSpec)",
+                       shown(file.spec));
+  require_absent(file, {"relative_position_keys", "relative_attention_bias", "rotary_dim", "queries_scale",
+                        "merged_encoder_attention", "sliding_window"});
+  CTranslate2Model read{.model = {}, .config = read_ctranslate2_config(directory, file), .vocabularies = {}};
+  read.vocabularies = read_ctranslate2_vocabularies(directory, read.config.unknown);
+  ModelConfig& config = read.model.config;
+  config.embedding_dropout = config.attention_dropout = config.inner_dropout = config.branch_dropout =
+      Probability(0.0F);
+  StackSettings settings(file, read.model.origins);
+  read_sizes(file, settings, config);
+  read_kind(file, settings, config);
+  config.epsilon = read.config.epsilon.value_or(config.norm == NormKind::layer ? 1e-5 : 1e-6);
+  config.tying = tying_in(file);
+  require_rows(read.vocabularies.source_file, read.vocabularies.source.size(), config.source_vocabulary);
+  require_rows(read.vocabularies.target_file, read.vocabularies.target.size(), config.target_vocabulary);
+  if (file.find_number("decoder/start_from_zero_embedding").value_or(0) != 0) {
+    require<FormatError>(
+        config.tying != Tying::all || file.tensors.find(source_table(file)) == file.tensors.find(kTargetEmbeddings),
+        where, "'decoder/start_from_zero_embedding' with two tables that are the same");
+    const bool is_one = file.tensors.find(kTargetEmbeddings) == file.tensors.find(kProjection);
+    read.zero_token = add_zero_token(file.tensors, {std::string(kTargetEmbeddings), std::string(kProjectionBias),
+                                                    is_one ? "" : std::string(kProjection)});
+    ++config.target_vocabulary;
+    config.source_vocabulary += config.tying == Tying::all ? 1 : 0;
+    config.output_bias = Bias::present;
+  }
+  read.model.family = "CTranslate2's Transformer";
+  read.model.names = names_in(file, config);
+  read.model.archive = std::make_shared<const TensorArchive>(std::move(file.tensors));
+  return read;
+}
+
+}  // namespace heed

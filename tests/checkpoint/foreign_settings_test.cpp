@@ -124,8 +124,7 @@ bool says_nothing_about_logits(std::string_view key) {
          std::ranges::any_of(kParts, [key](std::string_view part) { return key.find(part) != std::string_view::npos; });
 }
 
-// What another setting or the tensors themselves say too, and more strongly; or what has no effect while another setting
-// is off.
+// What another setting or the tensors say too, and more strongly; or what has no effect while another setting is off.
 bool is_said_elsewhere(const std::string& model, const std::string& key) {
   static const std::map<std::string, std::set<std::string>> kKeys{
       {"decoders/gemma", {"hidden_act"}},
@@ -154,8 +153,8 @@ bool is_said_elsewhere(const std::string& model, const std::string& key) {
   return found != kKeys.end() && found->second.contains(key);
 }
 
-// Another value of the same type, far enough away to count where it is rounded. Nothing for what has no other: null, and
-// texts that name neither an activation nor a kind.
+// Another value of the same type, far enough away to count where it is rounded. Nothing for what has no other: null,
+// and texts that name neither an activation nor a kind.
 std::optional<json> another(const std::string& key, const json& value) {
   if (value.is_boolean()) {
     return !value.get<bool>();

@@ -124,8 +124,7 @@ bool says_nothing_about_logits(std::string_view key) {
          std::ranges::any_of(kParts, [key](std::string_view part) { return key.find(part) != std::string_view::npos; });
 }
 
-// What another setting or the tensors themselves say too, and more strongly; or what has no effect while another setting
-// is off.
+// What another setting or the tensors say too, and more strongly; or what has no effect while another setting is off.
 bool is_said_elsewhere(const std::string& model, const std::string& key) {
   static const std::map<std::string, std::set<std::string>> kKeys{
       {"decoders/gemma", {"hidden_act"}},
@@ -154,16 +153,17 @@ bool is_said_elsewhere(const std::string& model, const std::string& key) {
   return found != kKeys.end() && found->second.contains(key);
 }
 
-// Another value of the same type; nothing for what has no other: null and texts that name no activation.
+// Another value of the same type, far enough away to count where it is rounded. Nothing for what has no other: null,
+// and texts that name neither an activation nor a kind.
 std::optional<json> another(const std::string& key, const json& value) {
   if (value.is_boolean()) {
     return !value.get<bool>();
   }
   if (value.is_number_integer()) {
-    return value.get<int64_t>() * 2 + 1;
+    return value.get<int64_t>() * 8 + 1;
   }
   if (value.is_number()) {
-    return value.get<double>() * 1.5 + 1e-3;
+    return value.get<double>() * 8.0 + 1e-3;
   }
   if (value.is_string() && (key.ends_with("hidden_act") || key.starts_with("activation_function") ||
                             key == "hidden_activation" || key == "feed_forward_proj")) {

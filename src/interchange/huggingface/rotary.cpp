@@ -79,6 +79,10 @@ void read_rotary_by_layer(ConfigFile& file, ModelConfig& config, const std::vect
   const double base = base_of(file, "rope_parameters.full_attention", "rope_theta");
   const double local_base = base_of(file, "rope_parameters.sliding_attention", "rope_local_base_freq");
   const double factor = read_scaling(file, is_new ? "rope_parameters.full_attention" : "rope_scaling", config);
+  const std::string local_kind = key_in("rope_parameters.sliding_attention", "rope_type");
+  require<FormatError>(file.text(local_kind, "default") == "default", file.where(),
+                       "\"{}\" is \"{}\", but heed's windowed layers are not scaled", local_kind,
+                       shown(file.text(local_kind, "default")));
   std::vector<double> bases, factors;
   for (const bool local : is_local) {
     bases.push_back(local ? local_base : base);

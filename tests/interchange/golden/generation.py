@@ -51,12 +51,12 @@ def greedy(logits_of, c, start, new_tokens):
     return written
 
 
-def beam(logits_of, c, start, beams, limit, penalty):
+def beam(logits_of, c, start, beams, limit, penalty, stops=("going on", "any")):
     """The best ended hypothesis: its tokens after `start`, the sum of its scores, and that over length^penalty.
 
     It is the same whether the search stops by the best that goes on (transformers since 4.50) or by the best candidate
     of a step, ended or not (before), and whether a candidate that ends must be among the first `beams` of its step
-    (transformers) or not.
+    (transformers) or not. `stops` may have more rules: "count" stops when there are `beams` finished hypotheses.
     """
     steps = {}
 
@@ -66,7 +66,7 @@ def beam(logits_of, c, start, beams, limit, penalty):
         return steps[tuple(ids)].clone()
 
     results = [beam_search(remembered, c, start, beams, limit, penalty, stop, ending)
-               for stop in ("going on", "any") for ending in (beams, 2 * beams)]
+               for stop in stops for ending in (beams, 2 * beams)]
     if any(result[0] != results[0][0] for result in results):
         raise Unclear
     return results[0]
@@ -96,7 +96,7 @@ def beam_search(logits_of, c, start, beams, limit, penalty, stop, ending):
             raise Unclear
         if not living or len(found[0][1]) >= limit:
             break
-        best = {"going on": living[0][0], "any": found[0][0]}[stop]
+        best = {"going on": living[0][0], "any": found[0][0], "count": -math.inf}[stop]
         if len(finished) == beams and finished[-1][0] >= best / length ** penalty:
             break
     if not finished or len(finished) > 1 and finished[0][0] - finished[1][0] < CLEAR:

@@ -75,7 +75,8 @@ def merged_pieces(scores, text):
 def write_texts(folder, pieces_of, ids, first, codes=()):
     """What the family's tokenizer makes of texts: ids by its vocabulary, framed; >>code<< is one token."""
     result = []
-    for text in ("the cat is on it, and no dogs.", " The  ending and the inn", "on it", *codes):
+    for text in ("the cat is on it, and no dogs.", " The  ending and the inn", "on it",
+                 "the end", "a sea", "no one", "in the inn", *codes):
         code, _, rest = text.rpartition("<< ")
         found = [code + "<<"] * bool(code) + pieces_of(marked(rest if code else text))
         # Neighbouring unknown characters are one unknown piece.

@@ -18,6 +18,11 @@ const TEXTS = [
   "\u4e2d\u6587 e\u0301 \ud83d\ude00 on",
   "and<mask>the [MASK] </s> <|endoftext|> <extra_id_0>on",
   "",
+  "on it",
+  "the end",
+  "a sea",
+  "no one",
+  "in the inn",
 ];
 
 async function described(tokenizer) {

@@ -1,0 +1,175 @@
+"""heed's commands take Hugging Face directories as they are: texts in, and what the published definitions make of them.
+
+The texts' tokens are those of the original tokenizers library (texts.json); the rest is computed here by the golden
+models' definitions.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+try:
+    import torch
+except ImportError as error:
+    print(f"skipped: {error}")
+    sys.exit(77)
+
+GOLDEN = pathlib.Path(__file__).parent / "golden"
+sys.path.insert(0, str(GOLDEN))
+
+import catalogue  # noqa: E402
+import generation  # noqa: E402
+from parts import Reading  # noqa: E402
+
+HEED = os.environ["HEED_BINARY"]
+MODELS = {model.name: model for model in catalogue.MODELS}
+# f32 against double, over some steps of decoding.
+TOLERANCE = 3e-4
+failures = []
+
+
+def heed(*arguments, text):
+    done = subprocess.run([HEED, *arguments, "--precision", "f32", "--threads", "1"], input=text + "\n",
+                          capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr.strip())
+    return done.stdout
+
+
+def texts_by_tokenizer():
+    """{what tokenizer.json holds: its texts and their tokens}; models that share one have one texts.json."""
+    return {(path.parent / "tokenizer.json").read_text(): json.loads(path.read_text())
+            for path in GOLDEN.glob("*/*/texts.json") if (path.parent / "tokenizer.json").exists()}
+
+
+BY_TOKENIZER = texts_by_tokenizer()
+
+
+def texts_of(model):
+    """(text, ids) of one-line texts; special tokens spelled in a text are another test's."""
+    folder = GOLDEN / model.group / model.name
+    if (folder / "tokenizer.json").exists():
+        entries = BY_TOKENIZER[(folder / "tokenizer.json").read_text()]
+    else:
+        entries = json.loads((folder / "texts.json").read_text())
+    return [(entry["text"], entry["ids"]) for entry in entries
+            if entry["text"].strip() and "\n" not in entry["text"] and "<" not in entry["text"]]
+
+
+def check(what, found, expected):
+    difference = max((abs(a - b) for a, b in zip(found, expected)), default=0.0)
+    if len(found) != len(expected) or not difference <= TOLERANCE * max([1.0, *map(abs, expected)]):
+        failures.append(f"{what}: {found} instead of {expected}")
+
+
+def never_written(model, *roles):
+    """Tokens that heed's texts never have, though a random model may like them, unless they end a text."""
+    folder = GOLDEN / model.group / model.name
+    settings = json.loads((folder / "tokenizer_config.json").read_text())
+    ids = {entry["content"]: int(id) for id, entry in settings["added_tokens_decoder"].items()}
+    c = {**model.config, **model.generation}
+    return [ids[settings[role]] for role in roles
+            if settings.get(role) in ids and ids[settings[role]] not in generation.ends(c)]
+
+
+def greedy_scores(model, ids, steps):
+    """The log-probabilities of the likeliest tokens, up to a step that f32 could take otherwise."""
+    store, c = model.store(), {**model.config, **model.generation}
+    avoided = never_written(model, "bos_token", "unk_token", "pad_token")
+    scores, ids = [], list(ids)
+    for _ in range(steps):
+        log_probabilities = model.function(model.config, store, Reading(), ids)[-1].log_softmax(-1)
+        log_probabilities[avoided] = -float("inf")
+        best = log_probabilities.topk(2)
+        if best.values[0] - best.values[1] < generation.CLEAR:
+            return scores, False
+        scores.append(float(best.values[0]))
+        ids.append(int(best.indices[0]))
+        if ids[-1] in generation.ends(c):
+            break
+    return scores, True
+
+
+def check_generate(name, steps=8):
+    model = MODELS[name]
+    folder = str(GOLDEN / model.group / name)
+    for text, ids in texts_of(model):
+        expected, whole = greedy_scores(model, ids, steps)
+        out = heed("generate", "--model", folder, "--temperature", "0", "--max-tokens", str(steps), "--json",
+                   "--token-scores", "--prompt", text, text="")
+        found = [token["log_probability"] for token in json.loads(out)["each"]]
+        check(f"generate {name} {text!r}", found if whole else found[:len(expected)], expected)
+
+
+def check_translate(name, *languages):
+    """The score of the best of four hypotheses; texts whose search is too close for f32 are left out."""
+    model, compared = MODELS[name], 0
+    store, folder = model.store(), str(GOLDEN / model.group / name)
+    avoided = [[token] for token in never_written(model, "bos_token", "pad_token")]
+    c = {**model.settings, "bad_words_ids": avoided}
+    for text, ids in texts_of(model):
+        def logits_of(target):
+            return generation.last_row(model.function(model.config, store, Reading(), ids, target)[1])
+
+        try:
+            tokens, _, score = generation.beam(logits_of, c, model.start(), 4, 20, 1.0,
+                                               stops=("going on", "count"))
+        except generation.Unclear:
+            continue
+        if len(tokens) == 19:
+            continue
+        out = heed("translate", "--model", folder, "--beam", "4", "--max-tokens", "19", "--scores", "--token-scores",
+                   *languages, text=text)
+        _, found, each = out.rstrip("\n").split("\t")
+        # At the limit heed ends a hypothesis by its end token, the library as it is.
+        if len(each.split(" ")) == 19:
+            continue
+        check(f"translate {name} {text!r}", [float(found)], [score])
+        compared += 1
+    if compared == 0:
+        failures.append(f"translate {name}: no text has a clear best translation")
+
+
+def check_embed(name, *options):
+    model = MODELS[name]
+    store = model.store()
+    for text, ids in texts_of(model):
+        expected = model.run(store, Reading(), {"ids": ids})["embedding"][0].tolist()
+        out = heed("embed", "--model", str(GOLDEN / model.group / name), *options, text=text)
+        check(f"embed {name} {text!r}", json.loads(out), expected)
+
+
+def check_classify(name):
+    model = MODELS[name]
+    store, labels = model.store(), model.config["id2label"]
+    for text, ids in texts_of(model):
+        logits = model.run(store, Reading(), {"ids": ids})["logits"][0]
+        out = heed("classify", "--model", str(GOLDEN / model.group / name), text=text)
+        expected = labels[str(int(logits.argmax()))]
+        if out.split("\t")[0].strip() != expected:
+            failures.append(f"classify {name} {text!r}: {out!r} instead of {expected}")
+
+
+def attempt(function, *arguments):
+    try:
+        function(*arguments)
+    except RuntimeError as error:
+        failures.append(f"{function.__name__} {' '.join(arguments)}: {error}")
+
+
+torch.set_num_threads(1)
+for name in ("gpt2", "gpt2-pickled", "llama-tied", "llama-yarn-v5", "mistral", "qwen2", "qwen3", "smollm",
+             "gemma", "gemma-2", "gemma-3", "gpt-neox", "opt", "opt-shards", "phi-3", "stablelm"):
+    attempt(check_generate, name)
+for name in ("marian-apart", "t5", "t5-1.1", "mt5"):
+    attempt(check_translate, name)
+attempt(check_translate, "mbart-25", "--source-language", "en_XX", "--target-language", "de_DE")
+attempt(check_embed, "sentence-minilm", "--pooling", "mean", "--normalize")
+attempt(check_embed, "sentence-cls", "--pooling", "first", "--normalize")
+for name in ("bert-sequence", "roberta-sequence", "distilbert-sequence", "electra-sequence"):
+    attempt(check_classify, name)
+for failure in failures:
+    print(failure)
+sys.exit(1 if failures else 0)

@@ -10,7 +10,7 @@ import heed_cli
 from heed_cli import heed
 
 HELP_SECONDS = 0.030
-COMMANDS = ("bench", "bleu", "classify", "demo", "embed", "evaluate", "export", "generate", "inspect", "merge",
+COMMANDS = ("bench", "bleu", "chat", "classify", "demo", "embed", "evaluate", "export", "generate", "inspect", "merge",
             "perplexity", "plan", "prepare", "quantize", "report", "score", "shortlist", "tag", "tokenizer", "train",
             "translate")
 

@@ -107,8 +107,8 @@ bool take_line(ChatSession& session, const std::string& line, const std::string&
 }
 
 void chat(const ConversationOptions& options) {
-  const ChatFormat format(options.model.directory);
   const Generator generator(options.model.directory, options.model.inference, options.drafts);
+  const ChatFormat format(options.model.directory);
   // Refuses options that make no sense before anyone has typed a line.
   generator.generate({}, options.generation);
   ChatSession session(options, generator, format);

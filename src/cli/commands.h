@@ -9,6 +9,7 @@ namespace heed::cli {
 
 Command bench_command();
 Command bleu_command();
+Command chat_command();
 Command classify_command();
 Command demo_command(const std::string& program);  // `program` is how it was called, for the commands that it suggests
 Command embed_command();

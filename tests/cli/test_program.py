@@ -10,7 +10,7 @@ import heed_cli
 from heed_cli import heed
 
 HELP_SECONDS = 0.030
-COMMANDS = ("bench", "bleu", "classify", "demo", "embed", "evaluate", "export", "generate", "inspect", "merge",
+COMMANDS = ("bench", "bleu", "chat", "classify", "demo", "embed", "evaluate", "export", "generate", "inspect", "merge",
             "perplexity", "plan", "prepare", "quantize", "report", "score", "shortlist", "tag", "tokenizer", "train",
             "translate")
 
@@ -45,7 +45,7 @@ class Program(heed_cli.CliTest):
         pair = ("--model", self.path / "model", "--source", files["source"])
         given = {"bench": ("train", "--shape", "tiny"), "demo": ("--out", self.path / "demo"),
                  "evaluate": (*pair, "--reference", files["reference"]),
-                 "classify": pair[:2], "embed": pair[:2], "tag": pair[:2],
+                 "chat": pair[:2], "classify": pair[:2], "embed": pair[:2], "tag": pair[:2],
                  "generate": pair[:2], "inspect": (heed_cli.RECIPE, "--probe"), "perplexity": pair[:2],
                  "plan": (heed_cli.RECIPE,), "prepare": (heed_cli.RECIPE, "--out", self.path / "corpus"),
                  "quantize": (*pair[:2], "--out", self.path / "small"),

@@ -34,6 +34,11 @@ struct SamplingOptions {
 // What happens to a prompt of more tokens than the model takes: it is refused, or its first tokens are dropped.
 enum class LongPrompts : uint8_t { refuse, truncate_left };
 
+// Who puts the tokens for a text's beginning and for other marks before and into a prompt.
+//   added    heed: what a model's documents begin with goes before the prompt, and "</s>" in it is four characters
+//   spelled  the prompt, which a chat template wrote: where it has a mark's piece, it has the mark, and none is added
+enum class PromptMarks : uint8_t { added, spelled };
+
 struct GenerationOptions {
   SamplingOptions sampling;
   int64_t beam = 1;               // above 1: beam search, without sampling
@@ -51,6 +56,7 @@ struct GenerationOptions {
   // With beam search, texts that every text contains: as the tokenizer cuts them, so that one may be a part of a longer
   // word. The beam must be larger than the number of their tokens.
   std::vector<std::string> force = {};
+  PromptMarks marks = PromptMarks::added;
 };
 
 // Why a text ended: the model ended it, a stop text appeared, max_tokens was reached, the call's deadline passed, or

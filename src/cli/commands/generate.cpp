@@ -10,9 +10,11 @@
 
 #include "cli/commands.h"
 #include "cli/options/draft_options.h"
+#include "cli/options/sampling_options.h"
 #include "cli/options/translator_options.h"
 #include "cli/output/json_text.h"
 #include "cli/output/standard_output.h"
+#include "heed/chat.h"
 #include "heed/generator.h"
 #include "heed/lines.h"
 #include "heed/ranks.h"
@@ -113,6 +115,43 @@ void read_choices(GenerateOptions& options) {
   }
 }
 
+// With --json, lines may be conversations: all of them, or none. Those are put into the words of the model's template.
+class Conversations {
+ public:
+  explicit Conversations(GenerateOptions& options) : options_(options) {}
+
+  void render(std::vector<std::string>& prompts, const Generator::PromptName& name) {
+    for (size_t i = 0; i < prompts.size() && options_.json; ++i) {
+      const bool conversation = is_conversation(prompts[i]);
+      if (conversation != known_.value_or(conversation)) {
+        throw std::runtime_error(name(i) + ": expected conversations on all lines, or on none");
+      }
+      known_ = conversation;
+      if (conversation) {
+        prompts[i] = format().prompt(prompts[i], name(i));
+        options_.generation.marks = PromptMarks::spelled;
+      }
+    }
+  }
+
+ private:
+  static bool is_conversation(std::string_view line) {
+    const size_t begin = line.find_first_not_of(" \t");
+    return begin != std::string_view::npos && line[begin] == '{' && line.find("\"messages\"") != std::string_view::npos;
+  }
+
+  const ChatFormat& format() {
+    if (!format_) {
+      format_.emplace(options_.model.directory);
+    }
+    return *format_;
+  }
+
+  GenerateOptions& options_;
+  std::optional<ChatFormat> format_;
+  std::optional<bool> known_;  // whether the lines so far are conversations
+};
+
 void write_texts(const Generator& generator, const std::vector<std::string>& prompts, const GenerateOptions& options,
                  const Generator::PromptName& name) {
   if (prompts.size() == 1 && options.generation.samples == 1 && !options.json) {
@@ -125,9 +164,14 @@ void write_texts(const Generator& generator, const std::vector<std::string>& pro
   flush_output();
 }
 
-std::vector<std::string> read_prompts(const GenerateOptions& options) {
+std::string line_name(const GenerateOptions& options, size_t line) {
+  return fmt::format("{}:{}", options.prompts, line + 1);
+}
+
+std::vector<std::string> read_prompts(GenerateOptions& options) {
   std::vector<std::string> prompts;
   for_each_line(options.prompts, [&](const std::string& line, const std::string&) { prompts.push_back(line); });
+  Conversations(options).render(prompts, [&](size_t line) { return line_name(options, line); });
   return prompts;
 }
 
@@ -137,7 +181,7 @@ struct PromptRange {
   static constexpr auto members() { return std::tuple(&PromptRange::begin, &PromptRange::end); }
 };
 
-void share_prompts(const Generator& generator, const GenerateOptions& options) {
+void share_prompts(const Generator& generator, GenerateOptions& options) {
   const std::vector<std::string> prompts = read_prompts(options);
   const GenerationOptions generation = generation_options(options);
   const size_t at_once = lines_at_once(kPromptsTogether);
@@ -147,8 +191,7 @@ void share_prompts(const Generator& generator, const GenerateOptions& options) {
                                         prompts.begin() + static_cast<int64_t>(range.end));
     std::string text;
     InOrder listener(some, options, [&](const std::string& one) { text += one; });
-    generator.generate(some, generation, &listener,
-                       [&](size_t i) { return fmt::format("{}:{}", options.prompts, range.begin + i + 1); });
+    generator.generate(some, generation, &listener, [&](size_t i) { return line_name(options, range.begin + i); });
     return text;
   };
   share_work(SharedWork<PromptRange, std::string>{
@@ -181,7 +224,17 @@ void take_regex(GenerateOptions& options) {
   options.generation.regex = *options.regex;
 }
 
-void generate(const GenerateOptions& options) {
+void write_lines(const Generator& generator, GenerateOptions& options) {
+  AvailableLines input("-");
+  Conversations conversations(options);
+  const auto name = [&](size_t line) { return input.name(line); };
+  for (auto lines = input.next(kPromptsTogether); !lines.empty(); lines = input.next(kPromptsTogether)) {
+    conversations.render(lines, name);
+    write_texts(generator, lines, options, name);
+  }
+}
+
+void generate(GenerateOptions& options) {
   if (options.prompt && !options.prompts.empty()) {
     throw std::runtime_error("generate: --prompt and --prompts: give one of them");
   }
@@ -202,32 +255,14 @@ void generate(const GenerateOptions& options) {
   if (options.prompt) {
     write_texts(generator, {*options.prompt}, options, [](size_t) { return std::string("--prompt"); });
   } else if (!options.prompts.empty()) {
-    write_texts(generator, read_prompts(options), options,
-                [&](size_t i) { return fmt::format("{}:{}", options.prompts, i + 1); });
+    const std::vector<std::string> prompts = read_prompts(options);
+    write_texts(generator, prompts, options, [&](size_t i) { return line_name(options, i); });
   } else if (isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0) {
     converse(generator, options);
   } else {
-    AvailableLines input("-");
-    for (auto lines = input.next(kPromptsTogether); !lines.empty(); lines = input.next(kPromptsTogether)) {
-      write_texts(generator, lines, options, [&](size_t line) { return input.name(line); });
-    }
+    write_lines(generator, options);
   }
   report_drafts(options.drafts, generator.drafts());
-}
-
-std::vector<Option> sampling_options(SamplingOptions& sampling) {
-  return {option("--temperature T", sampling.temperature,
-                 "divides the logits before the softmax; 0: always take the most likely token"),
-          option("--top-k N", sampling.top_k, "draw from the N most likely tokens; 0: from all"),
-          option("--top-p P", sampling.top_p, "draw from the smallest set of tokens whose probability reaches P"),
-          option("--min-p P", sampling.min_p, "draw from tokens at least P times as likely as the most likely one"),
-          option("--repetition-penalty A", sampling.repetition_penalty,
-                 "divide positive logits of tokens already in the text by A, multiply negative ones"),
-          option("--presence-penalty A", sampling.presence_penalty,
-                 "subtract A from the logits of tokens already generated"),
-          option("--frequency-penalty A", sampling.frequency_penalty,
-                 "subtract A from a token's logit for each time it was generated"),
-          option("--seed N", sampling.seed, "random seed; the same seed and prompt give the same text")};
 }
 
 }  // namespace
@@ -263,7 +298,8 @@ Command generate_command() {
                         "cut prompts that are too long for the model, from the left"),
                    flag("--json", options->json,
                         "print one JSON object per line: prompt, text, tokens, log_probability, reason (end, "
-                        "stop, length or deadline); with drafts, drafted and accepted"),
+                        "stop, length or deadline); with drafts, drafted and accepted. Lines of prompts may be "
+                        "conversations then: {\"messages\": [{\"role\": \"user\", \"content\": \"...\"}]}"),
                    needing("--json", flag("--token-scores", generation.each, EachToken::listed,
                                           "add the tokens and their log-probabilities"))}}),
       .processes = Processes::several,

@@ -11,6 +11,7 @@
 #include "decode/search/search.h"
 #include "decode/texts/generation.h"
 #include "decode/texts/text_stream.h"
+#include "text/chat/marked_text.h"
 #include "text/lines/multiline.h"
 #include "text/token_ids.h"
 #include "text/unicode/unicode.h"
@@ -28,8 +29,10 @@ TokenId beginning_of_stream(const Tokenizer& tokenizer) {
 std::vector<TokenId> tokens_of_prompt(const TextGenerator& generator, const std::string& prompt,
                                       const GenerationOptions& options, const std::string& where) {
   require_text(prompt, where);
-  std::vector<TokenId> tokens = encode_text(generator.tokenizer, prompt);
-  const bool has_mark = begins_with_mark(generator.documents, generator.tokenizer);
+  const bool spelled = options.marks == PromptMarks::spelled;
+  std::vector<TokenId> tokens =
+      spelled ? encode_marked_text(generator.tokenizer, prompt) : encode_text(generator.tokenizer, prompt);
+  const bool has_mark = !spelled && begins_with_mark(generator.documents, generator.tokenizer);
   const auto max_tokens = static_cast<size_t>(generator.scheduler.inference().max_length()) - (has_mark ? 1 : 0);
   if (tokens.size() > max_tokens) {
     require<FormatError>(

@@ -18,7 +18,8 @@ Mark first_mark(const Tokenizer& tokenizer, std::string_view text) {
   for (const TokenId token : {special.bos, special.eos, special.sep, special.pad}) {
     const std::string_view piece = token == kNoToken || token == special.unk ? "" : tokenizer.piece(token);
     const size_t begin = piece.empty() ? std::string_view::npos : text.find(piece);
-    if (begin < first.begin || (begin == first.begin && piece.size() > first.piece.size())) {
+    const bool longer = begin == first.begin && piece.size() > first.piece.size();
+    if (begin != std::string_view::npos && (begin < first.begin || longer)) {
       first = {begin, piece, token};
     }
   }

@@ -1,0 +1,66 @@
+#include "checkpoint/chat_template_file.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/errors.h"
+#include "base/system/files.h"
+
+namespace heed {
+namespace {
+
+using nlohmann::json;
+
+json read_tokenizer_config(const std::filesystem::path& path) {
+  if (!std::filesystem::exists(path)) {
+    return json::object();
+  }
+  json config = json::parse(read_file(path), nullptr, /*allow_exceptions=*/false);
+  require<FormatError>(config.is_object(), path.string(), "not a JSON object");
+  return config;
+}
+
+// A token is a text, or an object with its "content".
+std::optional<std::string> token_in(const json& config, const char* key) {
+  const auto found = config.find(key);
+  if (found == config.end()) {
+    return std::nullopt;
+  }
+  const json token = found->is_object() ? found->value("content", json()) : *found;
+  return token.is_string() ? std::optional(token.get<std::string>()) : std::nullopt;
+}
+
+std::optional<std::string> template_in(const json& config, const std::string& where) {
+  const auto found = config.find("chat_template");
+  if (found == config.end() || found->is_null()) {
+    return std::nullopt;
+  }
+  if (found->is_string()) {
+    return found->get<std::string>();
+  }
+  require<FormatError>(found->is_array(), where, "\"chat_template\" is not a text or a list");
+  for (const json& named : *found) {
+    if (named.is_object() && named.value("name", json()) == "default" && named.value("template", json()).is_string()) {
+      return named["template"].get<std::string>();
+    }
+  }
+  fail<FormatError>(where, "\"chat_template\" has no template of the name \"default\"");
+}
+
+}  // namespace
+
+StoredChatTemplate load_chat_template(const ModelFolder& folder) {
+  const std::filesystem::path file = folder.path / "chat_template.jinja",
+                              config_file = folder.path / "tokenizer_config.json";
+  const json config = read_tokenizer_config(config_file);
+  const bool own_file = std::filesystem::exists(file);
+  const std::optional<std::string> text = own_file ? read_file(file) : template_in(config, config_file.string());
+  require<ConfigError>(text.has_value(), folder.path.string(),
+                       "the model has no chat template: expected chat_template.jinja, or \"chat_template\" in "
+                       "tokenizer_config.json");
+  const std::string where = own_file ? file.string() : config_file.string() + ": chat_template";
+  return {.chat = ChatTemplate::parse(*text, where),
+          .bos_token = token_in(config, "bos_token"),
+          .eos_token = token_in(config, "eos_token")};
+}
+
+}  // namespace heed

@@ -1,0 +1,23 @@
+// The chat template in a model's folder.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "checkpoint/model_directory.h"
+#include "text/chat/chat_template.h"
+
+namespace heed {
+
+struct StoredChatTemplate {
+  ChatTemplate chat;
+  // As tokenizer_config.json spells them, where it does.
+  std::optional<std::string> bos_token, eos_token;
+};
+
+// chat_template.jinja, or else "chat_template" of tokenizer_config.json: a text, or a list of named ones, of which the
+// one named "default" counts. ConfigError, naming both, when the folder has neither; FormatError for a file that is not
+// what it should be.
+StoredChatTemplate load_chat_template(const ModelFolder& folder);
+
+}  // namespace heed

@@ -109,8 +109,8 @@ std::vector<std::string> tokens_of_yaml(std::string_view text, const std::string
     std::optional<std::string> token = has_id ? unquoted_token(line.substr(0, colon)) : std::nullopt;
     require<FormatError>(token.has_value(), where, "line {}: '{}' is not a token and its number", number, shown(line));
     // As many numbers as there can be lines, at most: a line takes four bytes.
-    require<FormatError>(id < std::min(text.size() / 4 + 1, kMaxMarianTokens), where, "line {}: token '{}' has the number {}", number,
-                         shown(*token), id);
+    require<FormatError>(id < std::min(text.size() / 4 + 1, kMaxMarianTokens), where,
+                         "line {}: token '{}' has the number {}", number, shown(*token), id);
     by_number.resize(std::max<size_t>(by_number.size(), id + 1));
     require<FormatError>(!by_number[id].has_value(), where, "line {}: a second token has the number {}", number, id);
     by_number[id] = std::move(token);

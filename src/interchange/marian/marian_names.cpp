@@ -83,7 +83,7 @@ void append_tensors(std::vector<ForeignTensor>& to, std::span<const ForeignTenso
   }
 }
 
-// Of the decoder's self-attention.
+// Whether it belongs to the decoder's self-attention.
 bool looks_back(const ForeignTensor& tensor) { return tensor.stack == kTarget && tensor.sublayer == kOwn; }
 
 void append_layers(std::vector<ForeignTensor>& to, const ModelConfig& config, ForeignForm form) {

@@ -1,16 +1,28 @@
 #include "interchange/foreign_source.h"
 
+#include "interchange/ctranslate2/ctranslate2_model.h"
 #include "interchange/huggingface/huggingface_model.h"
 #include "interchange/huggingface/tokenizer_files.h"
+#include "interchange/marian/marian_model.h"
 
 namespace heed {
 
-bool is_foreign_model(const std::filesystem::path& path) { return is_huggingface_model(path); }
+bool is_foreign_model(const std::filesystem::path& path) {
+  return is_huggingface_model(path) || is_ctranslate2(path) || is_marian(path);
+}
 
-ForeignModel read_foreign_model(const std::filesystem::path& path) { return read_huggingface_model(path); }
+ForeignModel read_foreign_model(const std::filesystem::path& path) {
+  if (is_ctranslate2(path)) {
+    return read_ctranslate2_model(path).model;
+  }
+  return is_marian(path) ? read_marian_model(read_marian_decoder(path).weights).model : read_huggingface_model(path);
+}
 
 Tokenizers read_foreign_tokenizers(const std::filesystem::path& path, const ForeignModel& model) {
-  return read_huggingface_tokenizers(path, model);
+  if (is_ctranslate2(path)) {
+    return read_ctranslate2_tokenizers(path, model);
+  }
+  return is_marian(path) ? read_marian_tokenizers(path, model) : read_huggingface_tokenizers(path, model);
 }
 
 std::shared_ptr<const ForeignWeights> open_foreign_weights(const ForeignModel& model) {

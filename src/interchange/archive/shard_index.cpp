@@ -23,7 +23,7 @@ bool is_plain_name(std::string_view name) {
          name.find_first_of(std::string_view("/\\\0", 3)) == std::string_view::npos;
 }
 
-// Of one key twice in an object, the parser keeps the last.
+// The parser keeps the last value of a key that an object has twice.
 IndexJson parse_index(const std::string& text, const std::string& where) {
   require_shallow_json(text, where);
   std::vector<std::set<std::string>> keys;

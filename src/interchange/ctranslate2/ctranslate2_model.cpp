@@ -278,6 +278,21 @@ ForeignNames names_in(const CTranslate2File& file, const ModelConfig& config) {
   return names;
 }
 
+// What the decoder begins with; none if callers have to say it.
+std::vector<int32_t> target_start(const CTranslate2Model& read) {
+  if (read.zero_token) {
+    return {static_cast<int32_t>(*read.zero_token)};
+  }
+  if (!read.config.decoder_start) {
+    return {};
+  }
+  const std::vector<std::string>& tokens = read.vocabularies.target;
+  const auto found = std::ranges::find(tokens, *read.config.decoder_start);
+  require<FormatError>(found != tokens.end(), read.vocabularies.target_file.string(),
+                       "there is no '{}', which the decoder begins with", shown(*read.config.decoder_start));
+  return {static_cast<int32_t>(found - tokens.begin())};
+}
+
 void require_rows(const std::filesystem::path& file, size_t tokens, int64_t rows) {
   require<FormatError>(static_cast<int64_t>(tokens) == rows, file.string(),
                        "has {} tokens, but the table of embeddings {} rows", tokens, rows);
@@ -317,7 +332,9 @@ CTranslate2Model read_ctranslate2_model(const std::filesystem::path& directory) 
     config.source_vocabulary += config.tying == Tying::all ? 1 : 0;
     config.output_bias = Bias::present;
   }
+  read.model.type = "ctranslate2";
   read.model.family = "CTranslate2's Transformer";
+  read.model.marks.target_start = target_start(read);
   read.model.names = names_in(file, config);
   read.model.archive = std::make_shared<const TensorArchive>(std::move(file.tensors));
   return read;

@@ -5,6 +5,7 @@
 
 #include "interchange/ctranslate2/directory.h"
 #include "interchange/foreign_model.h"
+#include "text/translation_tokenizers.h"
 
 namespace heed {
 
@@ -20,5 +21,9 @@ struct CTranslate2Model {
 // FormatError, naming the variable, for what heed lacks: several sources, alibi, relative or rotary positions, and
 // settings that differ between the stacks.
 CTranslate2Model read_ctranslate2_model(const std::filesystem::path& directory);
+
+// Where there is a SentencePiece model beside the vocabularies (source.spm and target.spm, sentencepiece.model ...), texts
+// are cut by it; else tokens are what stands between spaces, as the program itself takes them.
+Tokenizers read_ctranslate2_tokenizers(const std::filesystem::path& directory, const ForeignModel& model);
 
 }  // namespace heed

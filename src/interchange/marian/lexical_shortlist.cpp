@@ -87,10 +87,9 @@ struct LikelyTarget {
 }  // namespace
 
 bool is_binary_shortlist(const std::filesystem::path& path) {
-  const MappedFile file(path);
-  uint64_t mark = 0;
-  std::memcpy(&mark, file.data(), std::min(sizeof mark, file.size()));
-  return mark == kShortlistMagic;
+  const MappedFile mapped(path);
+  ByteReader file({mapped.data(), mapped.size()}, path.string());
+  return file.left() >= sizeof kShortlistMagic && file.number<uint64_t>("the mark") == kShortlistMagic;
 }
 
 ShortlistTable read_binary_shortlist(const std::filesystem::path& path, const TranslationTokenizers& tokenizers) {

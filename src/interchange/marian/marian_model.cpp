@@ -96,14 +96,21 @@ void read_norms(MarianSettings& settings, ModelConfig& config) {
   config.epsilon = 1e-6;
 }
 
-void read_decoder_kind(MarianSettings& settings) {
+void read_decoder_kind(MarianSettings& settings, ModelConfig& config) {
   const std::string type = settings.text("type", ""),
                     decoder = settings.text("transformer-decoder-autoreg", "self-attention");
   require<FormatError>(type == "transformer", settings.where(), "'type' is '{}', expected 'transformer'", shown(type));
-  require<FormatError>(decoder == "self-attention", settings.where(),
-                       "'transformer-decoder-autoreg' is '{}'{}, but heed's decoders have self-attention",
-                       shown(decoder),
-                       decoder == "rnn" ? fmt::format(" ({})", shown(settings.text("dec-cell", ""))) : "");
+  if (decoder == "rnn") {
+    const std::string cell = settings.text("dec-cell", "gru");
+    require<FormatError>(cell == "ssru", settings.where(),
+                         "'dec-cell' is '{}', but heed's recurrent decoders are 'ssru'", shown(cell));
+    settings.require_flag_off("transformer-rnn-projection");
+    settings.require_flag_off("layer-normalization");
+    config.autoregression = Autoregression::ssru;
+  } else {
+    require<FormatError>(decoder == "self-attention", settings.where(),
+                         "'transformer-decoder-autoreg' is '{}', expected 'self-attention' or 'rnn'", shown(decoder));
+  }
   for (const std::string_view key :
        {"transformer-no-projection", "transformer-pool", "transformer-no-bias", "transformer-no-affine", "ulr"}) {
     settings.require_flag_off(key);
@@ -220,7 +227,7 @@ MarianModel read_marian_model(const std::filesystem::path& weights) {
   ModelConfig& config = read.model.config;
   config.embedding_dropout = config.attention_dropout = config.inner_dropout = config.branch_dropout =
       Probability(0.0F);
-  read_decoder_kind(settings);
+  read_decoder_kind(settings, config);
   config.model = settings.integer("dim-emb");
   config.encoder_layers = settings.integer("enc-depth");
   config.decoder_layers = settings.integer("dec-depth");
@@ -234,7 +241,9 @@ MarianModel read_marian_model(const std::filesystem::path& weights) {
                                                   config.tying == Tying::none ? std::string(kMarianLogits) : ""});
   config.source_vocabulary = rows_of_table(file, tables.source, config.model);
   config.target_vocabulary = rows_of_table(file, tables.target, config.model);
+  read.model.type = "marian.npz";
   read.model.family = "Marian's Transformer";
+  read.model.marks.target_start = {static_cast<int32_t>(read.zero_token)};
   read.model.names = marian_names(file, config, tables);
   read.model.origins = settings.take_origins();
   read.model.unread = settings.unread();

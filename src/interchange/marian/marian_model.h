@@ -9,6 +9,7 @@
 #include "interchange/marian/flat_yaml.h"
 #include "interchange/marian/lexical_shortlist.h"
 #include "interchange/marian/model_file.h"
+#include "text/translation_tokenizers.h"
 
 namespace heed {
 
@@ -37,8 +38,12 @@ struct MarianModel {
   int64_t zero_token = 0;
 };
 
-// An encoder-decoder with self-attention, by its weights and the settings in them. FormatError, naming the key, for what
-// heed lacks: decoders of other kinds (SSRU, average attention), factors, tied layers.
+// An encoder-decoder, its decoder with self-attention or recurrent (SSRU), by its weights and the settings in them.
+// FormatError, naming the key, for what heed lacks: average attention, factors, tied layers.
 MarianModel read_marian_model(const std::filesystem::path& weights);
+
+// The vocabularies that decoder.yml names, or else source.spm and target.spm (or vocab.spm): SentencePiece models.
+// FormatError for other vocabularies, whose cutting of texts is not said.
+Tokenizers read_marian_tokenizers(const std::filesystem::path& folder, const ForeignModel& model);
 
 }  // namespace heed

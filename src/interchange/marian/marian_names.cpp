@@ -1,6 +1,8 @@
 #include "interchange/marian/marian_names.h"
 
 #include <array>
+#include <span>
+#include <vector>
 
 #include "base/errors.h"
 
@@ -53,6 +55,18 @@ constexpr std::array kNormsBefore{
     marian_tensor("decoder_l{layer}_ffn_ffn_ln_{term}_pre", WeightRole::sublayer_norm, kTarget, kFeedForwardPart),
 };
 
+// In place of the decoder's self-attention.
+constexpr std::array kRecurrentMatrices{
+    marian_tensor("decoder_l{layer}_rnn_{term}f", WeightRole::forget_gate, kTarget, kOwn),
+    marian_tensor("decoder_l{layer}_rnn_{term}", WeightRole::candidate, kTarget, kOwn),
+};
+constexpr std::array kRecurrentNormAfter{
+    marian_tensor("decoder_l{layer}_rnn_ffn_ln_{term}", WeightRole::sublayer_norm, kTarget, kOwn),
+};
+constexpr std::array kRecurrentNormBefore{
+    marian_tensor("decoder_l{layer}_rnn_ln_{term}_pre", WeightRole::sublayer_norm, kTarget, kOwn),
+};
+
 constexpr std::array kBesideLayers{
     marian_tensor("Wpos", WeightRole::position_embedding, kSource),
     marian_tensor("Wpos", WeightRole::position_embedding, kTarget),
@@ -62,11 +76,24 @@ constexpr std::array kBesideLayers{
     marian_tensor("decoder_top_ln_{term}", WeightRole::final_norm, kTarget),
 };
 
-template <size_t count>
-void append_tensors(std::vector<ForeignTensor>& to, const std::array<ForeignTensor, count>& more, ForeignForm form) {
+void append_tensors(std::vector<ForeignTensor>& to, std::span<const ForeignTensor> more, ForeignForm form) {
   for (ForeignTensor tensor : more) {
     tensor.form = form;
     to.push_back(tensor);
+  }
+}
+
+// Whether it belongs to the decoder's self-attention.
+bool looks_back(const ForeignTensor& tensor) { return tensor.stack == kTarget && tensor.sublayer == kOwn; }
+
+void append_layers(std::vector<ForeignTensor>& to, const ModelConfig& config, ForeignForm form) {
+  const bool is_before = config.placement == NormPlacement::pre;
+  append_tensors(to, kMarianMatrices, form);
+  append_tensors(to, is_before ? kNormsBefore : kNormsAfter, ForeignForm::same);
+  if (config.is_recurrent()) {
+    std::erase_if(to, looks_back);
+    append_tensors(to, kRecurrentMatrices, form);
+    append_tensors(to, is_before ? kRecurrentNormBefore : kRecurrentNormAfter, ForeignForm::same);
   }
 }
 
@@ -100,8 +127,7 @@ ForeignNames marian_names(const MarianFile& file, const ModelConfig& config, con
                      .without_weight = {"QuantMultA"}};
   const ForeignForm form = form_of_matrices(file);
   append_tensors(names.tensors, kBesideLayers, ForeignForm::same);
-  append_tensors(names.tensors, kMarianMatrices, form);
-  append_tensors(names.tensors, config.placement == NormPlacement::pre ? kNormsBefore : kNormsAfter, ForeignForm::same);
+  append_layers(names.tensors, config, form);
   names.tensors.push_back(marian_tensor(tables.source, WeightRole::token_embedding, kSource));
   names.tensors.push_back(marian_tensor(tables.target, WeightRole::token_embedding, kTarget));
   names.tensors.push_back({.name = kMarianLogitsBias, .roles = {WeightRole::logits}, .term = WeightTerm::bias});

@@ -129,7 +129,7 @@ void add_item(BinItem item, std::span<const std::byte> data, const std::string& 
   }
 }
 
-std::string text_of(std::span<const std::byte> bytes) {
+std::string characters_in(std::span<const std::byte> bytes) {
   const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   return text.substr(0, text.find('\0'));
 }
@@ -141,7 +141,7 @@ void add_bin(ByteReader file, MarianFile& to) {
   for (BinItem& item : items) {
     const auto data = file.take(item.data_bytes, fmt::format("tensor '{}'", shown(item.name)));
     if (item.name == kSettingsName) {
-      to.settings = text_of(data);
+      to.settings = characters_in(data);
     } else {
       add_item(std::move(item), data, file.where(), to.tensors);
     }
@@ -155,7 +155,7 @@ void add_zip_of_arrays(std::span<const std::byte> bytes, const std::string& wher
   add_npz(bytes, 0, where, all);
   for (const ArchiveTensor& tensor : all.tensors()) {
     if (tensor.name == kSettingsName) {
-      to.settings = text_of(tensor.bytes);
+      to.settings = characters_in(tensor.bytes);
     } else {
       to.tensors.add(tensor);
     }

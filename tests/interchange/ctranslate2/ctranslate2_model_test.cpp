@@ -27,7 +27,7 @@ class CTranslate2Transformer : public testing::Test {
  protected:
   void SetUp() override {
     std::filesystem::create_directories(folder_);
-    write_file(folder_ / "config.json", R"({"decoder_start_token":"</s>","add_source_eos":true})");
+    write_file(folder_ / "config.json", R"({"decoder_start_token":"x","add_source_eos":true})");
     write_file(folder_ / "source_vocabulary.txt", "<unk>\na\nb\n");
     write_file(folder_ / "target_vocabulary.txt", "<unk>\nx\n");
     add("encoder/embeddings_0/weight", {3, 2});
@@ -116,7 +116,8 @@ TEST_F(CTranslate2Transformer, SettingsFollowFromTheVariables) {
   EXPECT_EQ(config.embedding_scale, EmbeddingScale::sqrt_model);
   EXPECT_EQ(config.tying, Tying::none);
   EXPECT_EQ(config.epsilon, 1e-5);
-  EXPECT_EQ(read.config.decoder_start, "</s>");
+  EXPECT_EQ(read.config.decoder_start, "x");
+  EXPECT_THAT(read.model.marks.target_start, ElementsAre(1));
   EXPECT_EQ(read.zero_token, std::nullopt);
   config.validate();
   const ForeignWeights weights(read.model.archive, read.model.names, config);  // every variable has a place
@@ -156,6 +157,7 @@ TEST_F(CTranslate2Transformer, AStartFromZerosIsATokenOfItsOwn) {
   add_number("decoder/start_from_zero_embedding", 1);
   const CTranslate2Model read = this->read();
   EXPECT_EQ(read.zero_token, 2);
+  EXPECT_THAT(read.model.marks.target_start, ElementsAre(2));
   EXPECT_EQ(read.model.config.target_vocabulary, 3);
   EXPECT_THAT(read_floats(read.model.archive->at("decoder/embeddings/weight")),
               ElementsAre(testing::_, testing::_, testing::_, testing::_, 0, 0));
@@ -180,6 +182,11 @@ TEST_F(CTranslate2Transformer, WhatHeedLacksIsNamed) {
   add_number("decoder/alibi", 0);
   add("encoder/layer_0/self_attention/relative_position_keys", {3, 2});
   EXPECT_THAT(refusal(), HasSubstr("relative_position_keys', which heed's form lacks"));
+}
+
+TEST_F(CTranslate2Transformer, AStartThatIsNoTokenIsNamed) {
+  write_file(folder_ / "config.json", R"({"decoder_start_token":"</s>"})");
+  EXPECT_THAT(refusal(), HasSubstr("target_vocabulary.txt: there is no '</s>', which the decoder begins with"));
 }
 
 TEST_F(CTranslate2Transformer, AVocabularyOfAnotherSizeIsNamed) {

@@ -27,7 +27,7 @@ class CTranslate2 : public testing::Test {
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
   CTranslate2File open(const std::string& bytes) const {
-    write_file(folder_ / "model.bin", bytes);
+    test::write_bytes(folder_ / "model.bin", bytes);
     return open_ctranslate2_file(folder_ / "model.bin");
   }
   CTranslate2File open(const CTranslate2Bytes& bytes) const { return open(bytes.all()); }

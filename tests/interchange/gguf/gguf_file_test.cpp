@@ -216,7 +216,7 @@ TEST_F(GgufReading, EveryTruncationIsRefused) {
                                       .data = three_floats()}
                                 .all();
   for (size_t size = 0; size < whole.size(); ++size) {
-    write_file(path_, whole.substr(0, size));
+    test::write_bytes(path_, whole.substr(0, size));
     EXPECT_THROW(open_gguf(path_), FormatError) << size;
   }
   write_file(path_, whole);

@@ -56,7 +56,7 @@ class LexicalShortlist : public testing::Test {
     return ends;
   }
   ShortlistTable read_binary(const std::string& bytes) const {
-    write_file(path_, bytes);
+    test::write_bytes(path_, bytes);
     return read_binary_shortlist(path_, tokenizers());
   }
   ShortlistTable read_text(const std::string& lines, ShortlistSizes sizes = {}) const {
@@ -114,6 +114,11 @@ TEST_F(LexicalShortlist, BrokenBinaryOnesAreRefused) {
   for (size_t size = 0; size < whole.size(); ++size) {
     EXPECT_NE(refusal(whole.substr(0, size)), "") << size;
   }
+}
+
+TEST_F(LexicalShortlist, AnEmptyFileIsNotABinaryOne) {
+  write_file(path_, "");
+  EXPECT_FALSE(is_binary_shortlist(path_));
 }
 
 TEST_F(LexicalShortlist, OfATextTheLikeliestStay) {

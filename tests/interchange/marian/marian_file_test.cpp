@@ -25,7 +25,7 @@ class MarianReading : public testing::Test {
   void TearDown() override { std::filesystem::remove(path_); }
 
   MarianFile open(const std::string& bytes) const {
-    write_file(path_, bytes);
+    test::write_bytes(path_, bytes);
     return open_marian_file(path_);
   }
   template <class Body>

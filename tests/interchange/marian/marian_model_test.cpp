@@ -130,6 +130,7 @@ TEST_F(MarianTransformer, SettingsFollowFromItsOwn) {
   EXPECT_EQ(config.tying, Tying::all);
   EXPECT_EQ(config.activation, Activation::relu);
   EXPECT_EQ(read.zero_token, 3);
+  EXPECT_THAT(read.model.marks.target_start, ElementsAre(3));
   EXPECT_EQ(config.target_vocabulary, 4);
   EXPECT_EQ(config.source_vocabulary, 4);
   config.validate();
@@ -201,11 +202,29 @@ TEST_F(MarianTransformer, EveryParticularIsFollowed) {
   const ForeignWeights weights(read.model.archive, read.model.names, config);
 }
 
+// The small fast students.
+TEST_F(MarianTransformer, ARecurrentDecoderHasMatricesOfItsOwn) {
+  settings_["transformer-decoder-autoreg"] = "rnn";
+  settings_["dec-cell"] = "ssru";
+  std::erase_if(items_, [](const auto& item) { return item.first.starts_with("decoder_l1_self"); });
+  add("decoder_l1_rnn_W", {2, 2});
+  add("decoder_l1_rnn_Wf", {2, 2});
+  add("decoder_l1_rnn_bf", {1, 2});
+  add("decoder_l1_rnn_ffn_ln_scale", {1, 2});
+  add("decoder_l1_rnn_ffn_ln_bias", {1, 2});
+  const MarianModel read = this->read();
+  EXPECT_TRUE(read.model.config.is_recurrent());
+  read.model.config.validate();
+  const ForeignWeights weights(read.model.archive, read.model.names, read.model.config);
+  settings_["transformer-rnn-projection"] = "true";
+  EXPECT_THAT(refusal(), HasSubstr("'transformer-rnn-projection' is true"));
+}
+
 TEST_F(MarianTransformer, WhatHeedLacksIsNamed) {
   EXPECT_EQ(refusal(), "");
   EXPECT_THAT(refusal_with("type", "s2s"), HasSubstr("'type' is 's2s', expected 'transformer'"));
-  settings_["dec-cell"] = "ssru";
-  EXPECT_THAT(refusal_with("transformer-decoder-autoreg", "rnn"), HasSubstr("is 'rnn' (ssru), but heed's decoders"));
+  EXPECT_THAT(refusal_with("transformer-decoder-autoreg", "rnn"),
+              HasSubstr("'dec-cell' is 'gru', but heed's recurrent"));
   EXPECT_THAT(refusal_with("transformer-decoder-autoreg", "average-attention"), HasSubstr("'average-attention'"));
   EXPECT_THAT(refusal_with("transformer-tied-layers", "[1, 1]"), HasSubstr("'transformer-tied-layers' is not empty"));
   EXPECT_THAT(refusal_with("lemma-dim-emb", "8"), HasSubstr("'lemma-dim-emb' is 8"));

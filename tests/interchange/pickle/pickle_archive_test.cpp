@@ -75,7 +75,7 @@ class PickleRefusals : public testing::Test {
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
   std::string message_of(const std::string& file) const {
-    write_file(folder_ / "pytorch_model.bin", file);
+    test::write_bytes(folder_ / "pytorch_model.bin", file);
     try {
       open_pickle_archive(folder_);
     } catch (const FormatError& error) {

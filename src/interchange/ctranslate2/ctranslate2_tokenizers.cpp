@@ -1,0 +1,127 @@
+#include <array>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/errors.h"
+#include "base/system/files.h"
+#include "base/text/excerpt.h"
+#include "interchange/ctranslate2/ctranslate2_model.h"
+#include "text/huggingface/huggingface_tokenizer.h"
+#include "text/huggingface/older/older_files.h"
+#include "text/unicode/unicode.h"
+
+namespace heed {
+namespace {
+
+using TokenizerJson = nlohmann::json;
+
+// One side's tokens, and how its texts are cut and framed.
+struct VocabularySide {
+  std::filesystem::path file;
+  const std::vector<std::string>& tokens;
+  std::optional<std::filesystem::path> pieces;  // a SentencePiece model
+  bool has_begin, has_end;
+  int64_t rows;
+};
+
+std::optional<std::filesystem::path> find_pieces(const std::filesystem::path& directory, const std::string& side) {
+  const std::array<std::string, 9> names{side + ".spm",       side + ".model",       side + "_spm.model",
+                                         side + ".spm.model", "sentencepiece.model", "sentencepiece.bpe.model",
+                                         "spm.model",         "spiece.model",        "tokenizer.model"};
+  for (const std::string& name : names) {
+    if (std::filesystem::is_regular_file(directory / name)) {
+      return directory / name;
+    }
+  }
+  return std::nullopt;
+}
+
+TokenizerJson ids_of(const VocabularySide& side) {
+  TokenizerJson ids = TokenizerJson::object();
+  for (size_t i = 0; i < side.tokens.size(); ++i) {
+    require<FormatError>(!find_invalid_utf8(side.tokens[i]), side.file.string(), "token {} is not UTF-8", i);
+    ids[side.tokens[i]] = i;
+  }
+  return ids;
+}
+
+// The text with the marks that the model wants around it, and no others.
+TokenizerJson frame_of(const VocabularySide& side, const SpecialNames& names, const TokenizerJson& ids) {
+  TokenizerJson single = TokenizerJson::array(), tokens = TokenizerJson::object();
+  const auto add_mark = [&](const std::string& token) {
+    require<FormatError>(ids.contains(token), side.file.string(), "there is no '{}', which stands beside texts",
+                         shown(token));
+    single.push_back({{"SpecialToken", {{"id", token}, {"type_id", 0}}}});
+    tokens[token] = {
+        {"id", token}, {"ids", TokenizerJson::array({ids[token]})}, {"tokens", TokenizerJson::array({token})}};
+  };
+  if (side.has_begin) {
+    add_mark(names.bos);
+  }
+  single.push_back({{"Sequence", {{"id", "A"}, {"type_id", 0}}}});
+  if (side.has_end) {
+    add_mark(names.eos);
+  }
+  TokenizerJson pair = single;
+  pair.push_back({{"Sequence", {{"id", "B"}, {"type_id", 0}}}});
+  return {{"type", "TemplateProcessing"}, {"single", single}, {"pair", pair}, {"special_tokens", tokens}};
+}
+
+TokenizerJson words_between_spaces(const SpecialNames& names, const TokenizerJson& ids) {
+  TokenizerJson added = TokenizerJson::array();
+  for (const std::string& name : {names.unk, names.bos, names.eos}) {
+    if (ids.contains(name)) {
+      added.push_back({{"id", ids[name]},
+                       {"content", name},
+                       {"single_word", false},
+                       {"lstrip", false},
+                       {"rstrip", false},
+                       {"normalized", false},
+                       {"special", true}});
+    }
+  }
+  return {{"version", "1.0"},
+          {"truncation", nullptr},
+          {"padding", nullptr},
+          {"added_tokens", added},
+          {"normalizer", nullptr},
+          {"pre_tokenizer", {{"type", "WhitespaceSplit"}}},
+          {"post_processor", nullptr},
+          {"decoder", nullptr},
+          {"model", {{"type", "WordLevel"}, {"vocab", ids}, {"unk_token", names.unk}}}};
+}
+
+std::shared_ptr<const Tokenizer> tokenizer_of(const VocabularySide& side, const SpecialNames& names) {
+  const TokenizerJson ids = ids_of(side);
+  TokenizerJson document;
+  if (side.pieces) {
+    const std::string pieces = read_file(*side.pieces), vocabulary = ids.dump();
+    document = TokenizerJson::parse(
+        tokenizer_json_of(huggingface::SentencePieceFile{.model = pieces,
+                                                         .vocabulary = vocabulary,
+                                                         .numbers = huggingface::SentencePieceFile::Numbers::listed,
+                                                         .names = names},
+                          side.pieces->string()));
+  } else {
+    document = words_between_spaces(names, ids);
+  }
+  document["post_processor"] = frame_of(side, names, ids);
+  return parse_huggingface_tokenizer(document.dump(), side.file.string(), {names, side.rows});
+}
+
+}  // namespace
+
+Tokenizers read_ctranslate2_tokenizers(const std::filesystem::path& directory, const ForeignModel& model) {
+  const CTranslate2File file = open_ctranslate2_file(directory / "model.bin");
+  const CTranslate2Config config = read_ctranslate2_config(directory, file);
+  const CTranslate2Vocabularies vocabularies = read_ctranslate2_vocabularies(directory, config.unknown);
+  const SpecialNames names{.bos = config.begin, .eos = config.end, .unk = config.unknown};
+  const VocabularySide source{vocabularies.source_file, vocabularies.source,    find_pieces(directory, "source"),
+                              config.adds_source_begin, config.adds_source_end, model.config.source_vocabulary};
+  const VocabularySide target{
+      vocabularies.target_file,      vocabularies.target, find_pieces(directory, "target"), false, true,
+      model.config.target_vocabulary};
+  return {tokenizer_of(source, names), tokenizer_of(target, names)};
+}
+
+}  // namespace heed

@@ -17,7 +17,7 @@ class PagePool {
   PagePool(const PagePool&) = delete;
   PagePool& operator=(const PagePool&) = delete;
 
-  // Of a page, without sums of linear attention.
+  // The bytes of a page, without sums of linear attention.
   static int64_t page_bytes(DType storage, const CacheShape& shape);
 
   int32_t take();  // with one reader

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "checkpoint/model_directory.h"
-#include "heed/import.h"
+#include "heed/types/import.h"
 
 namespace heed {
 

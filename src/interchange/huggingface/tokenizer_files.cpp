@@ -61,6 +61,20 @@ class TokenizerFolder {
   std::vector<std::string> texts(std::string_view key) {
     return config_ ? config_->texts(key) : std::vector<std::string>();
   }
+  // As the original library assumes where the files name none: English, in the family's spelling.
+  std::string language_of_sources() {
+    const std::vector<std::string> languages = texts("additional_special_tokens");
+    for (const char* const form : {"{}", "__{}__"}) {
+      for (const std::string& name :
+           {text("src_lang"), std::string("en"), std::string("en_XX"), std::string("eng_Latn")}) {
+        const std::string token = fmt::format(fmt::runtime(form), name);
+        if (!name.empty() && std::ranges::find(languages, token) != languages.end()) {
+          return token;
+        }
+      }
+    }
+    return text("src_lang");
+  }
   std::optional<bool> optional_flag(std::string_view key) {
     return config_ && config_->has(key) ? std::optional(config_->flag(key)) : std::nullopt;
   }
@@ -110,7 +124,7 @@ std::string from_pieces(TokenizerFolder& folder, const PieceFiles& files) {
                          .numbers = files.numbers,
                          .spaces = files.spaces,
                          .frame = files.frame,
-                         .language = folder.text("src_lang"),
+                         .language = folder.language_of_sources(),
                          .more = folder.texts("additional_special_tokens")};
   file.names = folder.names_or(file.names);
   return tokenizer_json_of(file, folder.where(name));

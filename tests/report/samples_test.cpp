@@ -31,7 +31,9 @@ std::unique_ptr<Tokenizer> letters() {
 
 // Its heads attend to different positions.
 struct RandomTranslator : test::RandomWeights {
-  explicit RandomTranslator(int64_t max_length = 64, uint64_t seed = 7) : tokenizer(letters()) {
+  explicit RandomTranslator(int64_t max_length = 64, uint64_t seed = 7,
+                            Autoregression autoregression = Autoregression::attention)
+      : tokenizer(letters()) {
     const int64_t vocabulary = tokenizer->vocabulary_size();
     config = {.model = 32,
               .inner = 48,
@@ -41,7 +43,8 @@ struct RandomTranslator : test::RandomWeights {
               .decoder_layers = 3,
               .source_vocabulary = vocabulary,
               .target_vocabulary = vocabulary,
-              .max_length = max_length};
+              .max_length = max_length,
+              .autoregression = autoregression};
     draw(config, DType::f32, seed);
     bias(tokenizer->special().eos, -3.0F);  // ends late enough to have something to show
     scheduler.emplace(Inference{*model, *backend, DType::f32});
@@ -82,6 +85,14 @@ class Folder : public testing::Test {
  private:
   std::filesystem::path path_;
 };
+
+TEST(ReportSamples, OfARecurrentDecoderHaveNoMapsOfItsSelfAttention) {
+  RandomTranslator m(64, 7, Autoregression::ssru);
+  const Samples samples = translate_samples(m.translator(), {{"abc def", ""}}, {});
+  ASSERT_THAT(samples.translated, SizeIs(1));
+  EXPECT_THAT(samples.translated.front().maps.decoder, IsEmpty());
+  EXPECT_FALSE(samples.translated.front().maps.cross.empty());
+}
 
 TEST(ReportSamples, MapsHaveARowOfOneForEachTokenOfEachHeadAndLayer) {
   RandomTranslator random;

@@ -39,7 +39,7 @@ struct ModelDescription {
   std::optional<Documents> documents;
   // What an encoder was trained to read. Nothing for other models, and for encoders of earlier versions.
   std::optional<TextColumns> columns;
-  // Of an encoder-decoder that another program made; heed's own have none.
+  // What stands around the texts of an encoder-decoder that another program made; heed's own have none.
   TranslationMarks marks;
 };
 
@@ -63,7 +63,7 @@ void save_description(const ModelFolder& folder, const ModelDescription& descrip
 // ConfigError when the folder holds a model already.
 void require_no_model(const ModelFolder& folder);
 
-// Of heed's own folder or of another program's model. IoError or FormatError name the file that is missing or wrong.
+// Reads heed's own folder, or another program's model. IoError or FormatError name the file that is missing or wrong.
 ModelDescription load_description(const ModelFolder& folder);
 
 // FormatError when they are not the ones in the description, or when an encoder-decoder's lack bos or eos.

@@ -190,7 +190,7 @@ void StoredWeight::load_into(Backend& backend, DType precision, Weight& weight) 
   }
 }
 
-// Of the weight's rows, of which a vector has one.
+// A vector has one row in a weight, and a row for each element in a file.
 std::span<const std::byte> StoredWeight::bytes_of_rows(RowSpan rows) {
   const int64_t stored_rows = tensor_.rows() / shape_.rows();
   const RowSpan stored{rows.first * stored_rows, rows.count * stored_rows};

@@ -132,7 +132,7 @@ struct ModelConfig {
            : head == Head::number ? 1
                                   : static_cast<int64_t>(labels.size());
   }
-  // Of the head layer's output, which is the width of the tables where these give scores of tokens.
+  // The width of the head layer's output: that of the tables where these give scores of tokens.
   int64_t width_of_head_layer() const { return head == Head::tokens && embedding_width > 0 ? embedding_width : model; }
   Bias bias_of_attention_inputs() const;
   Bias bias_of_attention_output() const;

@@ -14,7 +14,7 @@ std::vector<VisibilityByHead> visibility_of_layers(const ModelConfig& config, St
 std::vector<LayerOptions> options_of_layers(const ModelConfig& config, Stack stack);
 // How the matrices of a stack of `layers` layers are initialized.
 MatrixInitialization matrix_initialization(const ModelConfig& config, int64_t layers);
-// Of the model's width.
+// A norm of the model's width.
 NormShape norm_shape(const ModelConfig& config);
 // Where a model's stack registers its weights.
 inline Scope stack_scope(const Scope& model, Stack stack) {

@@ -26,7 +26,7 @@ struct SpecialTokens {
   bool operator==(const SpecialTokens&) const = default;
 };
 
-// Of what a model reads: a token, or the place of a text.
+// A part of what a model reads: a token, or the place of a text.
 struct FramePart {
   static constexpr int32_t kToken = -1;
 

@@ -11,7 +11,7 @@ struct TranslationMarks {
   // What a translation begins with, the first of which the decoder reads before it writes anything; those after it are
   // written in any case. Empty: the target's bos.
   std::vector<int32_t> target_start;
-  // Of models of several languages, how a language is spelt as a token: "__{}__", ">>{}<<", "{}". Empty: others.
+  // How a language is spelt as a token in models of several: "__{}__", ">>{}<<", "{}". Empty: they have no languages.
   std::string language_form;
 
   bool operator==(const TranslationMarks&) const = default;

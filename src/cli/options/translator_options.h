@@ -23,7 +23,7 @@ Option shortlist_option(std::string& file);
 Option context_option(ModelOptions& options);
 Option rotary_scaling_option(ModelOptions& options);
 std::vector<Option> search_options(TranslationOptions& options);
-// Of models that know several languages.
+// For models that know several languages.
 std::vector<Option> language_options(LanguagePair& languages);
 // Rules for what is written.
 std::vector<Option> rule_options(WritingRules& rules);

@@ -191,7 +191,7 @@ FamilyModel read_gemma(FamilySource& source) {
     config.attention_scale = 1.0 / std::sqrt(file.number("query_pre_attn_scalar"));
     config.attention_cap = file.number("attn_logit_softcapping", 0.0);
     config.logit_cap = file.number("final_logit_softcapping", 0.0);
-    // Of Gemma 2 each layer before a full one is local; of Gemma 3 five of six are.
+    // In Gemma 2 each layer before a full one is local; in Gemma 3 five of six are.
     constexpr int64_t kPatternOfGemma2 = 2, kPatternOfGemma3 = 6;
     const bool is_second = type == "gemma2";
     const int64_t period = is_second ? kPatternOfGemma2 : file.integer("sliding_window_pattern", kPatternOfGemma3);

@@ -4,7 +4,7 @@
 //   layer: d_residual = d_sum + (g - mean(g) - n mean(g n)) / deviation
 //   rms:   d_residual = d_sum + (g - n mean(g n)) / deviation
 //   d_branch = d_residual * m    d_gain = sum over rows of d_normed * n    d_bias = sum over rows of d_normed
-// Of a gain that is stored as what it has above 1, 1 + gain takes its place in all but d_gain.
+// Where a gain is stored as what it has above 1, 1 + gain takes its place in all but d_gain.
 // Saves the sum, and each row's mean and 1 / deviation.
 #include "ops/rows/add_norm.h"
 

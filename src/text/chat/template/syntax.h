@@ -99,7 +99,7 @@ struct Statement {
   std::vector<Expression> expressions = {};
   std::vector<Target> targets = {};
   std::vector<Parameter> parameters = {};
-  std::vector<Branch> branches = {};
+  std::vector<Branch> branches;
   std::vector<Statement> body = {}, otherwise = {};
 };
 

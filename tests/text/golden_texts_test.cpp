@@ -12,7 +12,7 @@
 namespace heed::test {
 namespace {
 
-using nlohmann::json;
+using GoldenTextJson = nlohmann::json;
 
 std::vector<int32_t> numbers(const std::vector<TokenId>& tokens) {
   std::vector<int32_t> ids;
@@ -22,8 +22,8 @@ std::vector<int32_t> numbers(const std::vector<TokenId>& tokens) {
   return ids;
 }
 
-json offsets_of(const huggingface::Encoding& encoding) {
-  json offsets = json::array();
+GoldenTextJson offsets_of(const huggingface::Encoding& encoding) {
+  GoldenTextJson offsets = GoldenTextJson::array();
   for (const huggingface::ByteRange& range : encoding.offsets) {
     offsets.push_back({range.begin, range.end});
   }
@@ -38,29 +38,29 @@ class GoldenTexts : public testing::TestWithParam<const char*> {
 
  private:
   TokenizerUse use() const {
-    TokenizerUse use{.rows = json::parse(read_file(folder_ / "config.json")).at("vocab_size").get<int64_t>()};
+    TokenizerUse use{.rows = GoldenTextJson::parse(read_file(folder_ / "config.json")).at("vocab_size").get<int64_t>()};
     read_special_names(read_file(folder_ / "tokenizer_config.json"), "tokenizer_config.json", use.names);
     return use;
   }
 };
 
 TEST_P(GoldenTexts, AreEncodedAsByTheOriginalLibrary) {
-  const json texts = json::parse(read_file(folder_ / "texts.json"));
+  const GoldenTextJson texts = GoldenTextJson::parse(read_file(folder_ / "texts.json"));
   for (size_t i = 0; i < texts.size(); ++i) {
-    const json& expected = texts[i];
+    const GoldenTextJson& expected = texts[i];
     const auto text = expected.at("text").get<std::string>();
     const auto next = texts[(i + 1) % texts.size()].at("text").get<std::string>();
     const auto framed = tokenizer_->encode_text(text, {});
-    EXPECT_EQ(json(numbers(framed.ids)), expected.at("ids")) << text;
+    EXPECT_EQ(GoldenTextJson(numbers(framed.ids)), expected.at("ids")) << text;
     const auto bare = tokenizer_->encode_text(
         text, {.frame = huggingface::Frame::bare, .offsets = huggingface::Offsets::characters, .texts = true});
-    EXPECT_EQ(json(numbers(bare.ids)), expected.at("bare")) << text;
-    EXPECT_EQ(json(bare.texts), expected.at("tokens")) << text;
+    EXPECT_EQ(GoldenTextJson(numbers(bare.ids)), expected.at("bare")) << text;
+    EXPECT_EQ(GoldenTextJson(bare.texts), expected.at("tokens")) << text;
     EXPECT_EQ(offsets_of(bare), expected.at("offsets")) << text;
     const auto pair = tokenizer_->encode_pair(text, next, {});
-    EXPECT_EQ(json(numbers(pair.ids)), expected.at("pair")) << text;
-    EXPECT_EQ(json(pair.types), expected.at("pair_types")) << text;
-    EXPECT_EQ(json(tokenizer_->decode(framed.ids)), expected.at("decoded_without_special")) << text;
+    EXPECT_EQ(GoldenTextJson(numbers(pair.ids)), expected.at("pair")) << text;
+    EXPECT_EQ(GoldenTextJson(pair.types), expected.at("pair_types")) << text;
+    EXPECT_EQ(GoldenTextJson(tokenizer_->decode(framed.ids)), expected.at("decoded_without_special")) << text;
   }
 }
 

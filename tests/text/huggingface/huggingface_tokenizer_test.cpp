@@ -24,7 +24,7 @@ DocumentJson bert_document() {
 }
 
 std::unique_ptr<HuggingFaceTokenizer> parsed(const DocumentJson& json, const SpecialNames& names = {}) {
-  return parse_huggingface_tokenizer(json.dump(), "t.json", names);
+  return parse_huggingface_tokenizer(json.dump(), "t.json", {.names = names});
 }
 
 std::vector<int32_t> numbers_of(const std::vector<TokenId>& tokens) {
@@ -76,12 +76,14 @@ TEST(HuggingFaceTokenizer, LiteralTextNeverBecomesASpecialTokenOfAUnigramModel) 
 
 TEST(HuggingFaceTokenizer, KnowsWhatStandsAroundTexts) {
   const auto tokenizer = parsed(bert_document());
-  EXPECT_EQ(tokenizer->frame(), (std::vector<FramePart>{{.token = TokenId(2)}, {.text = 0}, {.token = TokenId(3)}}));
-  EXPECT_EQ(tokenizer->pair_frame(), (std::vector<FramePart>{{.token = TokenId(2)},
-                                                             {.text = 0},
-                                                             {.token = TokenId(3)},
-                                                             {.text = 1, .type = 1},
-                                                             {.token = TokenId(3), .type = 1}}));
+  const std::span<const FramePart> one = tokenizer->frame(1), pair = tokenizer->frame(2);
+  EXPECT_EQ(std::vector(one.begin(), one.end()),
+            (std::vector<FramePart>{{.token = TokenId(2)}, {.text = 0}, {.token = TokenId(3)}}));
+  EXPECT_EQ(std::vector(pair.begin(), pair.end()), (std::vector<FramePart>{{.token = TokenId(2)},
+                                                                           {.text = 0},
+                                                                           {.token = TokenId(3)},
+                                                                           {.text = 1, .type = 1},
+                                                                           {.token = TokenId(3), .type = 1}}));
 }
 
 TEST(HuggingFaceTokenizer, DerivesSpecialTokensFromTheFrameAndFromNames) {
@@ -100,6 +102,19 @@ TEST(HuggingFaceTokenizer, DerivesSpecialTokensFromTheFrameAndFromNames) {
 TEST(HuggingFaceTokenizer, GivesItsFileBack) {
   const DocumentJson document = bert_document();
   EXPECT_EQ(DocumentJson::parse(parsed(document)->serialize()), document);
+}
+
+TEST(HuggingFaceTokenizer, KeepsWhatTheModelSaysAboutIt) {
+  const TokenizerUse use{.names = {.eos = "world"}, .rows = 12};
+  const auto first = parse_huggingface_tokenizer(bert_document().dump(), "t.json", use);
+  const auto second = parse_huggingface_tokenizer(first->serialize(), "copy.json");
+  EXPECT_EQ(second->special().eos, TokenId(7));
+  EXPECT_EQ(second->vocabulary_size(), 12);
+  EXPECT_EQ(second->piece(TokenId(11)), "<no token 11>");
+}
+
+TEST(HuggingFaceTokenizer, RefusesMoreTokensThanRows) {
+  EXPECT_THROW(parse_huggingface_tokenizer(bert_document().dump(), "t.json", {.rows = 8}), FormatError);
 }
 
 TEST(HuggingFaceTokenizer, SaysWhatItDoesNotApply) {

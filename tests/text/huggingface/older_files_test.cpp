@@ -88,7 +88,7 @@ TEST(OlderTokenizerFiles, FairseqsIdsAreOneMore) {
   const auto framed = tokenizer->encode_pair("a", "b", {}).ids;
   EXPECT_EQ(framed.front(), TokenId(0));
   EXPECT_EQ(framed.back(), TokenId(2));
-  EXPECT_EQ(tokenizer->pair_frame().size(), 6U);
+  EXPECT_EQ(tokenizer->frame(2).size(), 6U);
   EXPECT_EQ(tokenizer->special().pad, TokenId(1));
   EXPECT_EQ(tokenizer->special().unk, TokenId(3));
   EXPECT_EQ(tokenizer->mask(), TokenId(static_cast<int32_t>(original->vocabulary_size()) + 1));

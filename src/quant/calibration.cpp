@@ -58,7 +58,9 @@ void run(Pass& pass, const EncoderOnly& model, const CalibrationBatch& batch) {
   const Sequences texts(part_of(batch.tokens.texts, batch.range));
   const bool of_tokens = batch.head == Head::tokens || batch.head == Head::token_labels;
   const Hidden rows = model.hidden(pass, texts);
-  model.logits(pass, of_tokens ? rows : model.pooled(pass, rows, texts.segments()));
+  if (batch.head != Head::none) {
+    model.logits(pass, of_tokens ? rows : model.pooled(pass, rows, texts.segments()));
+  }
   model.text_embeddings(pass, rows, texts.segments(), batch.text_pooling);
 }
 
@@ -73,17 +75,18 @@ ModelConfig without_dropout(ModelConfig config) {
 
 InputsByWeight calibrate(const ModelFolder& folder, const CalibrationFiles& files, Squares squares, Backend& backend) {
   CalibrationTokens tokens;
-  ModelConfig config;
+  ModelConfig own, config;
   {
     const StoredModel stored(folder, backend, DType::f32);
-    config = without_dropout(stored.config());
+    own = stored.config();
+    config = without_dropout(own);
     tokens = calibration_tokens(files, stored, backend);
   }
   // Products are seen where a tape records them, so the weights are held as training holds them.
   Weights weights;
   const AnyModel model(Scope(weights), config);
   Trainables trainables(backend, weights, DType::f32, Trainables::Gradients::none);
-  load_masters(*open_weights(folder, config), backend, trainables);
+  load_masters(*open_weights(folder, own), backend, trainables);
   InputsByWeight inputs;
   InputObserver observer(backend, squares, inputs);
   for (const BatchRange& range : batches_of(tokens)) {

@@ -170,7 +170,7 @@ TEST_P(GoldenEncoders, GivesTheHiddenStatesOfItsDefinition) {
     const Sequences tokens =
         model.typed(ids_in(one, "ids"), one.contains("types") ? ids_in(one, "types") : std::vector<int32_t>());
     if (one.contains("embedding")) {
-      expect_close(model.embedding(tokens), json::array({one.at("embedding")}), tolerance_of(golden));
+      expect_close(model.embedding(tokens), one.at("embedding"), tolerance_of(golden));
     }
     if (one.contains("hidden")) {
       expect_close(model.hidden(tokens), one.at("hidden"), tolerance_of(golden));
@@ -185,10 +185,9 @@ TEST_P(GoldenEncoders, GivesTheHiddenStatesOfItsDefinition) {
 INSTANTIATE_TEST_SUITE_P(Families, GoldenEncoders,
                          testing::Values("albert", "albert-masked", "bert", "bert-masked", "bert-old", "bert-sequence",
                                          "bert-token", "distilbert", "distilbert-masked", "distilbert-sequence",
-                                         "electra", "electra-masked", "electra-sequence", "mpnet", "roberta",
-                                         "roberta-masked", "roberta-sequence", "sentence-cls", "sentence-dense",
-                                         "sentence-max", "sentence-minilm", "t5-encoder", "xlm-roberta",
-                                         "xlm-roberta-token"));
+                                         "electra-masked", "electra-sequence", "mpnet", "roberta", "roberta-masked",
+                                         "roberta-sequence", "sentence-cls", "sentence-dense", "sentence-max",
+                                         "sentence-minilm", "t5-encoder", "xlm-roberta", "xlm-roberta-token"));
 
 }  // namespace
 }  // namespace heed::test

@@ -10,9 +10,9 @@ import heed_cli
 from heed_cli import heed
 
 HELP_SECONDS = 0.030
-COMMANDS = ("bench", "bleu", "chat", "classify", "demo", "embed", "evaluate", "export", "generate", "inspect", "merge",
-            "perplexity", "plan", "prepare", "quantize", "report", "score", "shortlist", "tag", "tokenizer", "train",
-            "translate")
+COMMANDS = ("bench", "bleu", "chat", "classify", "demo", "embed", "evaluate", "export", "generate", "import",
+            "inspect", "merge", "perplexity", "plan", "prepare", "quantize", "report", "score", "shortlist", "tag",
+            "tokenizer", "train", "translate")
 
 
 def is_instrumented():

@@ -36,7 +36,7 @@ RequestMemory::RequestMemory(const Inference& inference, int64_t step_bytes)
   int64_t encoder_bytes = 0;
   for (const Inference& member : inference.members()) {
     const ModelConfig& config = member.model.config();
-    const CacheShape shape = cache_shape(config, {});
+    const CacheShape shape = pool_shape(config, {});
     page_bytes_ += PagePool::page_bytes(member.cache_type(), shape);
     page_tokens_ = shape.page_tokens;
     bytes_of_column_ += size_of(member.storage) + size_of(DType::f32);

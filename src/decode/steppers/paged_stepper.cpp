@@ -51,6 +51,14 @@ CacheShape target_cache_shape(const ModelConfig& config, const StepperOptions& o
 
 }  // namespace
 
+CacheShape pool_shape(const ModelConfig& config, const StepperOptions& options) {
+  CacheShape shape = cache_shape(config, options);
+  const CacheShape target = target_cache_shape(config, options);
+  shape.width = std::max(shape.width, target.width);
+  shape.value_width = std::max(shape.width_of_values(), target.width_of_values());
+  return shape;
+}
+
 CacheShape cache_shape(const ModelConfig& config, const StepperOptions& options) {
   const int64_t layers = layers_that_run(config, options), heads = config.most_heads_of_keys(layers);
   CacheShape shape{.layers = layers,
@@ -76,7 +84,7 @@ int64_t layers_that_run(const ModelConfig& config, const StepperOptions& options
 PagedStepper::PagedStepper(const Inference& inference, const StepperOptions& options)
     : config_(inference.model.config()),
       pass_(Pass::infer(inference.backend, inference.storage)),
-      pool_(inference.backend, inference.cache_type(), cache_shape(config_, options)),
+      pool_(inference.backend, inference.cache_type(), pool_shape(config_, options)),
       cache_(inference.backend, pool_, target_cache_shape(config_, options)) {
   require_cache_type(inference);
 }

@@ -10,6 +10,8 @@ namespace heed {
 int64_t layers_that_run(const ModelConfig& config, const StepperOptions& options);
 // The shape of a cache of these layers' keys and values, of all tokens.
 CacheShape cache_shape(const ModelConfig& config, const StepperOptions& options);
+// The shape of the pages that all caches of a model take: as wide as the widest needs.
+CacheShape pool_shape(const ModelConfig& config, const StepperOptions& options);
 
 class PagedStepper : public Stepper {
  public:

@@ -13,9 +13,9 @@ import torch
 from torch import nn
 
 
-def halves(length, model):
+def halves(length, model, layout="interleaved", first=0):
     """Sines in the first half of the columns, cosines in the second."""
-    table = REAL_SINUSOIDAL(length, model)
+    table = REAL_SINUSOIDAL(length, model, layout, first)
     return torch.cat([table[:, 0::2], table[:, 1::2]], dim=1)
 
 

@@ -260,9 +260,9 @@ void set_offset(ConfigFile& file, ModelConfig& config) {
 }
 
 template <size_t count>
-ForeignNames names_with(const std::array<ForeignTensor, count>& layers, std::string prefix) {
+ForeignNames names_with(const std::array<ForeignTensor, count>& layers, const std::string& prefix) {
   return {.tensors = {layers.begin(), layers.end()},
-          .prefix = std::move(prefix),
+          .prefix = prefix,
           .without_weight = {"position_ids", "token_type_ids"}};
 }
 

@@ -67,7 +67,7 @@ class TokenizerFolder {
     for (const char* const form : {"{}", "__{}__"}) {
       for (const std::string& name :
            {text("src_lang"), std::string("en"), std::string("en_XX"), std::string("eng_Latn")}) {
-        const std::string token = fmt::format(fmt::runtime(form), name);
+        std::string token = fmt::format(fmt::runtime(form), name);
         if (!name.empty() && std::ranges::find(languages, token) != languages.end()) {
           return token;
         }

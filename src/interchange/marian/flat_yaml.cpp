@@ -33,7 +33,7 @@ class YamlLine {
     return last_scalar();
   }
   std::string key() {
-    const std::string key = peek() == '"' || peek() == '\'' ? quoted() : plain_key();
+    std::string key = peek() == '"' || peek() == '\'' ? quoted() : plain_key();
     check(accept(':'), "expected a key, and ':' after it");
     check(at_ == text_.size() || text_[at_] == ' ', "expected a space after ':'");
     return key;
@@ -216,9 +216,9 @@ const std::string* FlatYaml::scalar(std::string_view key) const {
   return &it->second.items.front();
 }
 
-std::string FlatYaml::text(std::string_view key, std::string otherwise) const {
+std::string FlatYaml::text(std::string_view key, const std::string& otherwise) const {
   const std::string* const value = scalar(key);
-  return value == nullptr ? std::move(otherwise) : *value;
+  return value == nullptr ? otherwise : *value;
 }
 
 int64_t FlatYaml::integer_of(std::string_view key, const std::string& value) const {

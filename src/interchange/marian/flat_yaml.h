@@ -22,7 +22,7 @@ class FlatYaml {
   bool has(std::string_view key) const { return values_.contains(key); }
   std::vector<std::string> keys() const;
 
-  std::string text(std::string_view key, std::string otherwise = "") const;
+  std::string text(std::string_view key, const std::string& otherwise = "") const;
   int64_t integer(std::string_view key, std::optional<int64_t> otherwise = {}) const;  // none: FormatError if absent
   double number(std::string_view key, double otherwise) const;
   bool flag(std::string_view key, bool otherwise) const;

@@ -304,7 +304,7 @@ Value Interpreter::call_macro(const Statement& macro, const Arguments& arguments
       .parent = &root_, .variables = {}, .round = nullptr, .call = block, .call_scope = block_scope, .is_macro = true};
   bind(macro, macro.text, arguments, scope);
   const int line = run_.line();
-  const Value text = captured(macro.body, scope);
+  Value text = captured(macro.body, scope);
   run_.at(line);
   return text;
 }

@@ -169,6 +169,7 @@ std::vector<Value> sorted(Run& run, std::vector<Keyed> items, const Value& rever
     return falling ? sign > 0 : sign < 0;
   });
   std::vector<Value> values;
+  values.reserve(items.size());
   for (Keyed& one : items) {
     values.push_back(std::move(one.item));
   }

@@ -69,6 +69,7 @@ Value make_list(Run& run, std::vector<Value> items, ListKind kind) {
       List{.kind = kind, .depth = checked_depth(run, depth + 1), .items = std::move(items)});
 }
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): its items are moved
 Value make_dict(Run& run, std::vector<std::pair<Value, Value>> items) {
   run.make(items.size() * 2 * (sizeof(Value) + 3 * sizeof(void*)) + sizeof(Dict));
   auto dict = std::make_shared<Dict>();

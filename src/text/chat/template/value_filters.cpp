@@ -122,7 +122,7 @@ std::optional<double> parsed_number(std::string_view text) {
 
 Value int_filter(Run& run, const Value& input, const Arguments& arguments) {
   const std::vector<Value> given = arguments.bound(run, {"default", "base"});
-  const Value otherwise = given[0].is<Undefined>() ? Value(int64_t{0}) : given[0];
+  Value otherwise = given[0].is<Undefined>() ? Value(int64_t{0}) : given[0];
   const int64_t base = given[1].is<Undefined>() ? 10 : integer_argument(run, arguments, given[1], "base");
   if (base != 10) {
     run.refuse("int: only base 10 is known");

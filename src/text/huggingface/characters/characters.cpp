@@ -32,8 +32,8 @@ CharacterTable::CharacterTable() {
 }
 
 const CharacterTable& character_table() {
-  static const CharacterTable table;
-  return table;
+  static const CharacterTable kTable;
+  return kTable;
 }
 
 char32_t lower_case(char32_t c) {

@@ -132,7 +132,7 @@ class FuseDecoder final : public Decoder {
     for (const std::string& token : tokens) {
       text += token;
     }
-    tokens.assign(1, std::move(text));
+    tokens.assign(1, text);
   }
   bool fuses() const override { return true; }
   void apply_alone(std::string&) const override {}

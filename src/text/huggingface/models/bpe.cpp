@@ -240,7 +240,7 @@ class Bpe final : public TokenModel {
     for (size_t at = 0; at < piece.size();) {
       const size_t size = character_size(piece[at]);
       if (plain && size == 1) {
-        start_with_text(piece.substr(at, 1), 1, ascii_[static_cast<size_t>(piece[at])], unknown, symbols);
+        start_with_text(piece.substr(at, 1), 1, ascii_[static_cast<unsigned char>(piece[at])], unknown, symbols);
       } else if (plain) {
         start_with_text(piece.substr(at, size), size, find(piece.substr(at, size)), unknown, symbols);
       } else {

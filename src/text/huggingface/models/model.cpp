@@ -25,8 +25,10 @@ void TokenModel::read_vocabulary(const JsonValue& json) {
 }
 
 std::vector<int32_t> byte_tokens(const TokenTable& ids) {
+  constexpr int kBytes = 256;
   std::vector<int32_t> tokens;
-  for (int byte = 0; byte < 256; ++byte) {
+  tokens.reserve(kBytes);
+  for (int byte = 0; byte < kBytes; ++byte) {
     tokens.push_back(ids.find(fmt::format("<0x{:02X}>", byte)));
   }
   return tokens;

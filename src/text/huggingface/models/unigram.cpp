@@ -172,18 +172,20 @@ class Unigram final : public TokenModel {
   void append_token(std::string_view piece, int32_t number, ByteRange range, std::vector<ModelToken>& tokens) const {
     const auto push = [&](int32_t found) { tokens.push_back({id_of(found), range.begin, range.end}); };
     const std::string_view text = piece.substr(range.begin, range.end - range.begin);
-    if (number != unknown_piece_) {
-      push(number);
-    } else if (const int32_t known = numbers_.find(text); known != TokenTable::kNone && !is_special(id_of(known))) {
+    const int32_t known = number == unknown_piece_ ? numbers_.find(text) : TokenTable::kNone;
+    if (known != TokenTable::kNone && !is_special(id_of(known))) {
       push(known);
-    } else if (!bytes_.empty() && std::ranges::all_of(text, [&](char byte) {
-                 return bytes_[static_cast<unsigned char>(byte)] != TokenTable::kNone;
-               })) {
-      for (size_t i = text.size(); i-- > 0;) {
-        push(bytes_[static_cast<unsigned char>(text[i])]);
-      }
-    } else {
+      return;
+    }
+    const bool is_spelled = number == unknown_piece_ && !bytes_.empty() && std::ranges::all_of(text, [&](char byte) {
+                              return bytes_[static_cast<unsigned char>(byte)] != TokenTable::kNone;
+                            });
+    if (!is_spelled) {
       push(number);
+      return;
+    }
+    for (size_t i = text.size(); i-- > 0;) {
+      push(bytes_[static_cast<unsigned char>(text[i])]);
     }
   }
 

@@ -22,10 +22,10 @@ const icu::Normalizer2& icu_form(const icu::Normalizer2* (*get)(UErrorCode&)) {
 
 // ICU makes each when it is first asked for. The thread sanitizer knows how a static is initialized.
 const icu::Normalizer2& icu_normalizer(Form form) {
-  static const std::array<const icu::Normalizer2*, 4> forms{
+  static const std::array<const icu::Normalizer2*, 4> kForms{
       &icu_form(icu::Normalizer2::getNFCInstance), &icu_form(icu::Normalizer2::getNFDInstance),
       &icu_form(icu::Normalizer2::getNFKCInstance), &icu_form(icu::Normalizer2::getNFKDInstance)};
-  return *forms[static_cast<size_t>(form)];
+  return *kForms[static_cast<size_t>(form)];
 }
 
 // A character on its way, with what it does to origins: 0 replaces an old character, 1 is one more, negative leaves

@@ -45,7 +45,7 @@ class CharacterMap {
   }
 
   bool empty() const { return units_.empty(); }
-  const std::optional<std::string_view>& of_ascii(char c) const { return ascii_[static_cast<size_t>(c)]; }
+  const std::optional<std::string_view>& of_ascii(char c) const { return ascii_[static_cast<unsigned char>(c)]; }
 
   // What stands for the shortest beginning of `text` that the map knows.
   std::optional<std::string_view> find(std::string_view text) const {

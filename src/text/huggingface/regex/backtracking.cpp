@@ -251,8 +251,8 @@ class Matcher {
   }
 
   bool is_word(size_t at) const {
-    static const CodePoints words = word_code_points();
-    return at < text_.size() && words.contains(decode_character(text_.data() + at).value);
+    static const CodePoints kWords = word_code_points();
+    return at < text_.size() && kWords.contains(decode_character(text_.data() + at).value);
   }
 
   bool holds(const Instruction& code, size_t at) const {

@@ -65,7 +65,8 @@ std::vector<std::vector<Completion>> Generator::generate(std::span<const std::st
                                                          const GenerationOptions& options, GenerationListener* listener,
                                                          const PromptName& name) const {
   const StoredModel& stored = state_->models.first();
-  const TextGenerator generator{state_->scheduler, stored.text(), stored.documents(), &state_->automata};
+  const TextGenerator generator{state_->scheduler, stored.text(), stored.documents(), stored.marks().ends,
+                                &state_->automata};
   const auto where = [&](size_t i) { return name ? name(i) : fmt::format("prompt {}", i + 1); };
   return generate_texts(generator, prompts, options, where, listener);
 }

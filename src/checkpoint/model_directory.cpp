@@ -150,13 +150,22 @@ std::optional<Documents> parse_documents(const json& root, const std::string& wh
   return it->second;
 }
 
-TranslationMarks parse_marks(const json& object, const std::string& where) {
-  const json& tokens = member(object, "target_start", json::value_t::array, where);
-  const bool fit = std::ranges::all_of(
-      tokens, [](const json& token) { return token.is_number_unsigned() && token.get<uint64_t>() <= INT32_MAX; });
-  require<FormatError>(fit, where, "marks.target_start is {}, expected a list of tokens", shown(tokens.dump()));
-  return {.target_start = tokens.get<std::vector<int32_t>>(),
-          .language_form = member(object, "language_form", json::value_t::string, where).get<std::string>()};
+// Tokens of the vocabulary that the model writes.
+std::vector<int32_t> parse_tokens(const json& object, const char* name, const ModelConfig& config,
+                                  const std::string& where) {
+  const json& tokens = member(object, name, json::value_t::array, where);
+  const bool fit = std::ranges::all_of(tokens, [&](const json& token) {
+    return token.is_number_unsigned() && token.get<uint64_t>() < static_cast<uint64_t>(config.target_vocabulary);
+  });
+  require<FormatError>(fit, where, "marks.{} is {}, expected a list of the model's tokens", name, shown(tokens.dump()));
+  return tokens.get<std::vector<int32_t>>();
+}
+
+ModelMarks parse_marks(const json& object, const ModelConfig& config, const std::string& where) {
+  require_known_keys(object, {"target_start", "language_form", "ends"}, "marks", where);
+  return {.target_start = parse_tokens(object, "target_start", config, where),
+          .language_form = member(object, "language_form", json::value_t::string, where).get<std::string>(),
+          .ends = parse_tokens(object, "ends", config, where)};
 }
 
 // Another program's model.
@@ -178,12 +187,13 @@ ModelDescription parse_description(const std::string& text, const std::string& w
   ModelDescription description;
   from_json(member(root, "model", json::value_t::object, where), model_settings(description.config), where);
   std::vector<std::string_view> keys{"format", "version", "model", "tokenizers"};
+  if (description.config.architecture != Architecture::encoder) {
+    keys.emplace_back("marks");
+  }
   if (description.config.architecture == Architecture::causal_lm) {
     keys.emplace_back("documents");
   } else if (description.config.architecture == Architecture::encoder) {
     keys.emplace_back("pairs");
-  } else {
-    keys.emplace_back("marks");
   }
   require_known_keys(root, keys, "it", where);
   description.documents = parse_documents(root, where);
@@ -192,7 +202,7 @@ ModelDescription parse_description(const std::string& text, const std::string& w
     description.columns = pairs ? TextColumns::pair : TextColumns::one;
   }
   if (root.contains("marks")) {
-    description.marks = parse_marks(member(root, "marks", json::value_t::object, where), where);
+    description.marks = parse_marks(member(root, "marks", json::value_t::object, where), description.config, where);
   }
   description.tokenizers = parse_tokenizers(member(root, "tokenizers", json::value_t::object, where),
                                             description.config.architecture, where);
@@ -205,15 +215,16 @@ ModelDescription parse_description(const std::string& text, const std::string& w
 }
 
 // The tokenizer of one role, which must be the one that the model was trained with.
-std::shared_ptr<const Tokenizer> load_tokenizer_of(const TokenizerRole& role, const ModelConfig& config,
+std::shared_ptr<const Tokenizer> load_tokenizer_of(const TokenizerRole& role, const ModelDescription& description,
                                                    const std::filesystem::path& path, std::string_view checksum) {
+  const ModelConfig& config = description.config;
   const std::string content = read_file(path);
   auto tokenizer = parse_tokenizer(content, path.string());
   const int64_t vocabulary = config.*role.vocabulary;
   require<FormatError>(tokenizer->vocabulary_size() == vocabulary, path.string(),
                        "has {} tokens, but the model's {} vocabulary has {}: they do not belong together",
                        tokenizer->vocabulary_size(), role.name, vocabulary);
-  if (config.architecture == Architecture::seq2seq) {
+  if (config.architecture == Architecture::seq2seq && description.marks.target_start.empty()) {
     require_sentence_marks(*tokenizer, path);
   }
   const std::string found = checksum_of(content);
@@ -238,8 +249,7 @@ std::span<const TokenizerRole> tokenizer_roles(Architecture architecture) {
 }
 
 void save_description(const ModelFolder& folder, const ModelConfig& config, const Tokenizers& tokenizers,
-                      std::optional<Documents> documents, std::optional<TextColumns> columns,
-                      const TranslationMarks& marks) {
+                      std::optional<Documents> documents, std::optional<TextColumns> columns, const ModelMarks& marks) {
   const std::span<const TokenizerRole> roles = tokenizer_roles(config.architecture);
   ensure(tokenizers.size() == roles.size(), "model directory", "{} tokenizers for {} roles", tokenizers.size(),
          roles.size());
@@ -266,8 +276,9 @@ void save_description(const ModelFolder& folder, const ModelConfig& config, cons
   if (config.architecture == Architecture::encoder && columns) {
     root["pairs"] = *columns == TextColumns::pair;
   }
-  if (marks != TranslationMarks{}) {
-    root["marks"] = {{"target_start", marks.target_start}, {"language_form", marks.language_form}};
+  if (marks != ModelMarks{}) {
+    root["marks"] = {
+        {"target_start", marks.target_start}, {"language_form", marks.language_form}, {"ends", marks.ends}};
   }
   write_file(folder.config(), root.dump(2) + "\n");
 }
@@ -311,7 +322,7 @@ Tokenizers load_tokenizers(const ModelFolder& folder, const ModelDescription& de
     const bool shared = i > 0 && file.name == description.tokenizers[i - 1].name &&
                         config.*roles[i].vocabulary == config.*roles[i - 1].vocabulary;
     tokenizers.push_back(shared ? tokenizers.back()
-                                : load_tokenizer_of(roles[i], config, folder.path / file.name, file.checksum));
+                                : load_tokenizer_of(roles[i], description, folder.path / file.name, file.checksum));
   }
   return tokenizers;
 }

@@ -13,7 +13,7 @@
 #include "models/config.h"
 #include "tensor_files/safetensors.h"
 #include "text/lines/documents.h"
-#include "text/translation_marks.h"
+#include "text/model_marks.h"
 #include "text/translation_tokenizers.h"
 
 namespace heed {
@@ -39,8 +39,8 @@ struct ModelDescription {
   std::optional<Documents> documents;
   // What an encoder was trained to read. Nothing for other models, and for encoders of earlier versions.
   std::optional<TextColumns> columns;
-  // What stands around the texts of an encoder-decoder that another program made; heed's own have none.
-  TranslationMarks marks;
+  // What another program's model reads and writes beside its texts; heed's own have none.
+  ModelMarks marks;
 };
 
 struct ModelFolder {
@@ -58,7 +58,7 @@ struct ModelFolder {
 // Writes the tokenizers' files and config.json, with their checksums.
 void save_description(const ModelFolder& folder, const ModelConfig& config, const Tokenizers& tokenizers,
                       std::optional<Documents> documents = Documents::none,
-                      std::optional<TextColumns> columns = std::nullopt, const TranslationMarks& marks = {});
+                      std::optional<TextColumns> columns = std::nullopt, const ModelMarks& marks = {});
 void save_description(const ModelFolder& folder, const ModelDescription& description, const Tokenizers& tokenizers);
 // ConfigError when the folder holds a model already.
 void require_no_model(const ModelFolder& folder);

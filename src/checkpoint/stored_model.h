@@ -37,7 +37,7 @@ class StoredModel {
   // What an encoder was trained to read, if its directory says so.
   std::optional<TextColumns> columns() const { return columns_; }
   // What an encoder-decoder reads and writes beside its texts.
-  const TranslationMarks& marks() const { return marks_; }
+  const ModelMarks& marks() const { return marks_; }
   int64_t parameters() const { return weights_.elements(); }
   int64_t step_bytes() const;  // of the weights that a step of decoding reads
 
@@ -50,7 +50,7 @@ class StoredModel {
   Tokenizers tokenizers_;
   std::optional<Documents> documents_;
   std::optional<TextColumns> columns_;
-  TranslationMarks marks_;
+  ModelMarks marks_;
   Weights weights_;
   std::optional<AnyModel> model_;
 };

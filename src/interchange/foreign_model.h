@@ -10,7 +10,7 @@
 #include "interchange/naming.h"
 #include "models/config.h"
 #include "text/lines/documents.h"
-#include "text/translation_marks.h"
+#include "text/model_marks.h"
 
 namespace heed {
 
@@ -27,7 +27,7 @@ struct ForeignModel {
   ForeignNames names;
   std::shared_ptr<const TensorArchive> archive;
   std::optional<Documents> documents = {};  // of a decoder; see ModelDescription
-  TranslationMarks marks = {};              // of an encoder-decoder
+  ModelMarks marks = {};
   std::vector<SettingOrigin> origins;
   std::vector<std::string> unread;  // keys that say nothing that heed knows
 

@@ -9,6 +9,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 try:
     import torch
@@ -27,6 +28,10 @@ HEED = os.environ["HEED_BINARY"]
 MODELS = {model.name: model for model in catalogue.MODELS}
 # f32 against double, over some steps of decoding.
 TOLERANCE = 3e-4
+# Forms that heed lacks.
+REFUSED = ("opt-350m", "stablelm-parallel")
+LANGUAGES = {"m2m-100": ("--target-language", "de"), "nllb": ("--target-language", "deu_Latn"),
+             "mbart-25": ("--target-language", "de_DE"), "mbart-50": ("--target-language", "de_DE")}
 failures = []
 
 
@@ -152,6 +157,18 @@ def check_classify(name):
             failures.append(f"classify {name} {text!r}: {out!r} instead of {expected}")
 
 
+def check_import(group, name, command, *options):
+    """A directory of heed's own, made of the model, gives what the model gives."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, own = str(GOLDEN / group / name), os.path.join(folder, "own")
+        done = subprocess.run([HEED, "import", source, "--out", own], capture_output=True, text=True)
+        if done.returncode != 0:
+            raise RuntimeError(done.stderr.strip())
+        first, second = (heed(command, "--model", model, *options, text="the cat is on it") for model in (source, own))
+        if first != second:
+            failures.append(f"import {name}: {command} gives {second!r} instead of {first!r}")
+
+
 def attempt(function, *arguments):
     try:
         function(*arguments)
@@ -170,6 +187,20 @@ attempt(check_embed, "sentence-minilm", "--pooling", "mean", "--normalize")
 attempt(check_embed, "sentence-cls", "--pooling", "first", "--normalize")
 for name in ("bert-sequence", "roberta-sequence", "distilbert-sequence", "electra-sequence"):
     attempt(check_classify, name)
+attempt(check_embed, "sentence-minilm")
+attempt(check_embed, "sentence-cls")
+attempt(check_embed, "sentence-dense")
+attempt(check_embed, "sentence-max")
+attempt(check_generate, "llama")
+attempt(check_generate, "gemma-3-v5")
+for model in sorted(path.parent.name for path in (GOLDEN / "decoders").glob("*/config.json")):
+    if model not in REFUSED:
+        attempt(check_import, "decoders", model, "generate", "--prompt", "the cat", "--temperature", "0", "--max-tokens",
+                "8")
+for model in sorted(path.parent.name for path in (GOLDEN / "encoder_decoders").glob("*/config.json")):
+    attempt(check_import, "encoder_decoders", model, "translate", "--beam", "4", "--scores", *LANGUAGES.get(model, ()))
+for model in sorted(path.parent.name for path in (GOLDEN / "encoders").glob("*/config.json")):
+    attempt(check_import, "encoders", model, "embed")
 for failure in failures:
     print(failure)
 sys.exit(1 if failures else 0)

@@ -49,13 +49,14 @@ std::vector<TokenId> tokens_of_prompt(const TextGenerator& generator, const std:
   return tokens;
 }
 
-// The tokens that never occur in a text that the model was trained on.
+// The tokens that never occur in a text that the model was trained on, unless they end it.
 std::vector<int32_t> suppressed_tokens(const TextGenerator& generator) {
   const SpecialTokens& special = generator.tokenizer.special();
   const bool may_end = generator.documents != Documents::none;
   std::vector<int32_t> suppressed;
   for (const TokenId token : {special.pad, special.unk, special.bos, special.sep, special.eos}) {
-    if (token != kNoToken && (token != special.eos || !may_end)) {
+    const bool ends = token == special.eos || std::ranges::find(generator.ends, token.value) != generator.ends.end();
+    if (token != kNoToken && (!ends || !may_end)) {
       suppressed.push_back(token.value);
     }
   }
@@ -148,7 +149,8 @@ class PromptWriter final : public TextWriter {
     }
     result.drafted = written.drafted;
     result.accepted = written.accepted;
-    const bool ended = TokenId(written.token) == generator_.tokenizer.special().eos;
+    const bool ended = TokenId(written.token) == generator_.tokenizer.special().eos ||
+                       std::ranges::find(generator_.ends, written.token) != generator_.ends.end();
     const std::string piece = ended ? "" : stream.add(TokenId(written.token));
     if (ended || stream.stopped() || result.tokens == options_.max_tokens) {
       finish(written.sample, piece,

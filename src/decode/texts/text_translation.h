@@ -9,8 +9,8 @@
 #include "decode/scheduling/scheduler.h"
 #include "decode/texts/translation.h"
 #include "heed/types/tokenizer.h"
+#include "text/model_marks.h"
 #include "text/shortlist.h"
-#include "text/translation_marks.h"
 #include "text/translation_tokenizers.h"
 
 namespace heed {
@@ -21,7 +21,7 @@ struct TextTranslator {
   TranslationTokenizers tokenizers;
   AutomatonCache* automata = nullptr;    // of the target, for all calls; none: each call makes its own
   const Shortlist* shortlist = nullptr;  // none: translations may have all tokens
-  TranslationMarks marks = {};
+  ModelMarks marks = {};
 };
 
 // What drafts from the source's text need to know.

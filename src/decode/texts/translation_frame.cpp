@@ -42,7 +42,7 @@ void set_language(const Tokenizer& tokenizer, int32_t language, std::vector<int3
 
 }  // namespace
 
-TranslationFrame::TranslationFrame(const TranslationTokenizers& tokenizers, const TranslationMarks& marks,
+TranslationFrame::TranslationFrame(const TranslationTokenizers& tokenizers, const ModelMarks& marks,
                                    const LanguagePair& languages)
     : target_start_(marks.target_start), knows_target_(true) {
   if (target_start_.empty()) {

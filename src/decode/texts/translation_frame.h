@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "heed/types/translation.h"
-#include "text/translation_marks.h"
+#include "text/model_marks.h"
 #include "text/translation_tokenizers.h"
 
 namespace heed {
@@ -13,8 +13,7 @@ namespace heed {
 class TranslationFrame {
  public:
   // ConfigError for languages that the model does not know.
-  TranslationFrame(const TranslationTokenizers& tokenizers, const TranslationMarks& marks,
-                   const LanguagePair& languages);
+  TranslationFrame(const TranslationTokenizers& tokenizers, const ModelMarks& marks, const LanguagePair& languages);
 
   // ConfigError where the model writes several languages and was not told which.
   void require_target() const;

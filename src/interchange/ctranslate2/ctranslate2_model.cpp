@@ -301,6 +301,9 @@ void require_rows(const std::filesystem::path& file, size_t tokens, int64_t rows
 }  // namespace
 
 CTranslate2Model read_ctranslate2_model(const std::filesystem::path& directory) {
+  const std::filesystem::path restriction = directory / "vmap.txt";
+  require<FormatError>(!std::filesystem::exists(restriction), restriction.string(),
+                       "restricts translations to some words, which heed does not read: remove it to do without");
   CTranslate2File file = open_ctranslate2_file(directory / "model.bin");
   const std::string where = file.tensors.where();
   constexpr std::array<std::string_view, 3> kSpecs{"TransformerSpec", "TransformerBase", "TransformerBig"};

@@ -60,27 +60,44 @@ std::string language_form(const std::filesystem::path& folder, ConfigFile& file)
   return type == "m2m_100" || type == "mbart" ? "{}" : "";
 }
 
-// What a translation begins with: generation_config.json overrides config.json.
-TranslationMarks marks_in(const std::filesystem::path& folder, ConfigFile& file) {
-  std::optional<ConfigFile> generation;
-  if (std::filesystem::exists(folder / kGenerationFile)) {
-    generation.emplace(folder / kGenerationFile);
-  }
-  TranslationMarks marks;
-  for (const std::string_view key : {"decoder_start_token_id", "forced_bos_token_id"}) {
-    ConfigFile& from = generation && generation->has(key) ? *generation : file;
-    if (from.has(key)) {
-      marks.target_start.push_back(static_cast<int32_t>(from.integer(key)));
-    } else {
-      require<FormatError>(key != "decoder_start_token_id", file.where(),
-                           "has no \"{}\", and neither has {}: what does a translation begin with?", key,
-                           kGenerationFile);
+// What generation_config.json says, or else config.json.
+class GenerationSettings {
+ public:
+  GenerationSettings(const std::filesystem::path& folder, ConfigFile& file) : file_(file) {
+    if (std::filesystem::exists(folder / kGenerationFile)) {
+      generation_.emplace(folder / kGenerationFile);
     }
   }
-  marks.language_form = language_form(folder, file);
-  for (const int32_t token : marks.target_start) {
-    require<FormatError>(token >= 0, file.where(), "a translation begins with token {}, expected 0 or more", token);
+
+  // The tokens of a key; FormatError for one that the model's vocabulary lacks.
+  std::vector<int32_t> tokens(std::string_view key, int64_t vocabulary) {
+    ConfigFile& from = generation_ && generation_->has(key) ? *generation_ : file_;
+    std::vector<int32_t> found;
+    for (const int64_t token : from.integers(key)) {
+      require<FormatError>(token >= 0 && token < vocabulary, from.where(),
+                           "\"{}\" is {}, but the vocabulary has the tokens 0 to {}", key, token, vocabulary - 1);
+      found.push_back(static_cast<int32_t>(token));
+    }
+    return found;
   }
+
+ private:
+  ConfigFile& file_;
+  std::optional<ConfigFile> generation_;
+};
+
+ModelMarks marks_in(const std::filesystem::path& folder, ConfigFile& file, const ModelConfig& config) {
+  GenerationSettings settings(folder, file);
+  if (config.architecture == Architecture::causal_lm) {
+    return {.ends = settings.tokens("eos_token_id", config.target_vocabulary)};
+  }
+  ModelMarks marks{.target_start = settings.tokens("decoder_start_token_id", config.target_vocabulary),
+                   .language_form = language_form(folder, file)};
+  require<FormatError>(marks.target_start.size() == 1, file.where(),
+                       "has no \"decoder_start_token_id\", and neither has {}: what does a translation begin with?",
+                       kGenerationFile);
+  const std::vector<int32_t> forced = settings.tokens("forced_bos_token_id", config.target_vocabulary);
+  marks.target_start.insert(marks.target_start.end(), forced.begin(), forced.end());
   return marks;
 }
 
@@ -118,8 +135,8 @@ ForeignModel read_huggingface_model(const std::filesystem::path& path) {
   FamilyModel found = family.read(source);
   model.config = std::move(found.config);
   model.names = std::move(found.names);
-  if (model.config.architecture == Architecture::seq2seq) {
-    model.marks = marks_in(folder, file);
+  if (model.config.architecture != Architecture::encoder) {
+    model.marks = marks_in(folder, file, model.config);
   }
   if (has_modules) {
     add_sentence_modules(path, model, *archive);

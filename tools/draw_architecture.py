@@ -46,7 +46,6 @@ LIVES_THERE = {
     "bench": ("heed bench", ""),
     "demo": ("heed demo", ""),
     "plan": ("heed plan", ""),
-    "serve": ("the server", ""),
     "cli": ("a file a command; the only place that prints", ""),
 }
 

@@ -97,7 +97,7 @@ struct ComputeOptimum {
 };
 
 // The fitted loss as published and as corrected, the first paper's two other approaches, and 20 tokens per parameter;
-// docs/scaling.md derives them. ConfigError for a budget that is not a positive number.
+// docs/measurements/scaling.md derives them. ConfigError for a budget that is not a positive number.
 std::vector<ComputeOptimum> compute_optima(double flops);
 
 // A chart for budgets around this one: parameters and tokens over FLOPs, as an SVG, or written to a file.

@@ -1,5 +1,6 @@
-// What an update costs on ranks that share it: time and memory, by formulas of a few numbers. docs/scaling.md derives
-// them. All times are seconds, all sizes bytes, all of one rank unless said otherwise.
+// What an update costs on ranks that share it: time and memory, by formulas of a few numbers.
+// docs/measurements/scaling.md derives them. All times are seconds, all sizes bytes, all of one rank unless said
+// otherwise.
 #pragma once
 
 #include <cstdint>

@@ -66,7 +66,7 @@ TEST(AutomatonCache, CallsOfAModelShareAutomata) {
   RandomLanguageModel model(1);
   AutomatonCache cache(*model.tokenizer);
   const Texts suppress{"e"};
-  TextGenerator generator{*model.scheduler, *model.tokenizer, Documents::lines, &cache};
+  TextGenerator generator{*model.scheduler, *model.tokenizer, Documents::lines, {}, &cache};
   const Texts prompts{"a man"};
   const GenerationOptions options{.max_tokens = 3, .rules = {.suppress = suppress}};
   const auto name = [](size_t) { return std::string("prompt"); };

@@ -104,8 +104,9 @@ AdapterDescription load_adapter(const ModelFolder& folder) {
 
 std::string checksum_of_weights(const TensorFile& file) {
   const auto found = file.metadata().find(kWeightsChecksum);
-  require<FormatError>(found != file.metadata().end(), file.path().string(),
-                       "has no checksum, by which an adapter names its base");
+  require<FormatError>(
+      found != file.metadata().end(), file.path().string(),
+      "has no checksum, by which an adapter names its base: make a model directory of it with heed import");
   verify_checksum(file);
   return found->second;
 }

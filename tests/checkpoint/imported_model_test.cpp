@@ -2,12 +2,48 @@
 
 #include <gtest/gtest.h>
 
-#include "checkpoint/model_directory.h"
+#include <nlohmann/json.hpp>
+
+#include "base/errors.h"
+#include "base/system/files.h"
+#include "checkpoint/chat_template_file.h"
 #include "source_root.h"
 #include "test_folder.h"
 
 namespace heed::test {
 namespace {
+
+using nlohmann::json;
+
+TEST(ImportedModel, KeepsItsChatTemplate) {
+  const std::filesystem::path folder = folder_of_test(), original = source_root() / "tests/interchange/golden/decoders";
+  for (const char* const name : {"text", "list", "file", "none"}) {
+    const ModelFolder source{folder / name}, imported{folder / (std::string(name) + "-imported")};
+    std::filesystem::create_directories(folder);
+    std::filesystem::copy(original / "llama", source.path);
+    json config = json::parse(read_file(source.path / "tokenizer_config.json"));
+    config["eos_token"] = {{"content", "<end>"}};
+    const std::string text = "{{ messages[0].content }}{{ eos_token }}";
+    if (name == std::string_view("text")) {
+      config["chat_template"] = text;
+    } else if (name == std::string_view("list")) {
+      config["chat_template"] = {{{"name", "default"}, {"template", text}}};
+    } else if (name == std::string_view("file")) {
+      write_file(source.path / "chat_template.jinja", text);
+    }
+    write_file(source.path / "tokenizer_config.json", config.dump());
+    write_imported_model(source.path, imported);
+    if (name == std::string_view("none")) {
+      EXPECT_THROW(load_chat_template(imported), ConfigError);
+      continue;
+    }
+    const StoredChatTemplate found = load_chat_template(imported);
+    EXPECT_EQ(found.eos_token, "<end>") << name;
+    const std::vector<ChatMessage> messages{{.role = "user", .content = "Hi."}};
+    EXPECT_EQ(found.chat.render(chat_of(messages), {.eos_token = "!"}), "Hi.!") << name;
+  }
+  std::filesystem::remove_all(folder);
+}
 
 class ImportedTranslators : public testing::TestWithParam<const char*> {};
 

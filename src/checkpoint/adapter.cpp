@@ -11,6 +11,7 @@
 #include "base/system/new_folder.h"
 #include "base/text/excerpt.h"
 #include "base/text/json_depth.h"
+#include "checkpoint/chat_template_file.h"
 #include "checkpoint/stored_model.h"
 #include "checkpoint/weights.h"
 #include "models/any_model.h"
@@ -104,8 +105,9 @@ AdapterDescription load_adapter(const ModelFolder& folder) {
 
 std::string checksum_of_weights(const TensorFile& file) {
   const auto found = file.metadata().find(kWeightsChecksum);
-  require<FormatError>(found != file.metadata().end(), file.path().string(),
-                       "has no checksum, by which an adapter names its base");
+  require<FormatError>(
+      found != file.metadata().end(), file.path().string(),
+      "has no checksum, by which an adapter names its base: make a model directory of it with heed import");
   verify_checksum(file);
   return found->second;
 }
@@ -238,6 +240,7 @@ void merge_adapter(const ModelFolder& adapter, const std::filesystem::path& base
   NewFolder folder(to.path);
   write_checked_safetensors(to.weights(), tensors, mark_of(description.config));
   save_description(to, description, tokenizers);
+  copy_chat_template(adapter, to);
   folder.keep();
 }
 

@@ -4,17 +4,23 @@
 
 #include "base/errors.h"
 #include "base/system/files.h"
+#include "base/text/json_depth.h"
 
 namespace heed {
 namespace {
 
 using nlohmann::json;
 
+constexpr const char *kTemplateFile = "chat_template.jinja", *kTokenizerConfig = "tokenizer_config.json",
+                     *kTemplateKey = "chat_template", *kBosKey = "bos_token", *kEosKey = "eos_token";
+
 json read_tokenizer_config(const std::filesystem::path& path) {
   if (!std::filesystem::exists(path)) {
     return json::object();
   }
-  json config = json::parse(read_file(path), nullptr, /*allow_exceptions=*/false);
+  const std::string text = read_file(path);
+  require_shallow_json(text, path.string());
+  json config = json::parse(text, nullptr, /*allow_exceptions=*/false);
   require<FormatError>(config.is_object(), path.string(), "not a JSON object");
   return config;
 }
@@ -30,7 +36,7 @@ std::optional<std::string> token_in(const json& config, const char* key) {
 }
 
 std::optional<std::string> template_in(const json& config, const std::string& where) {
-  const auto found = config.find("chat_template");
+  const auto found = config.find(kTemplateKey);
   if (found == config.end() || found->is_null()) {
     return std::nullopt;
   }
@@ -49,8 +55,7 @@ std::optional<std::string> template_in(const json& config, const std::string& wh
 }  // namespace
 
 StoredChatTemplate load_chat_template(const ModelFolder& folder) {
-  const std::filesystem::path file = folder.path / "chat_template.jinja",
-                              config_file = folder.path / "tokenizer_config.json";
+  const std::filesystem::path file = folder.path / kTemplateFile, config_file = folder.path / kTokenizerConfig;
   const json config = read_tokenizer_config(config_file);
   const bool own_file = std::filesystem::exists(file);
   const std::optional<std::string> text = own_file ? read_file(file) : template_in(config, config_file.string());
@@ -59,8 +64,28 @@ StoredChatTemplate load_chat_template(const ModelFolder& folder) {
                        "tokenizer_config.json");
   const std::string where = own_file ? file.string() : config_file.string() + ": chat_template";
   return {.chat = ChatTemplate::parse(*text, where),
-          .bos_token = token_in(config, "bos_token"),
-          .eos_token = token_in(config, "eos_token")};
+          .bos_token = token_in(config, kBosKey),
+          .eos_token = token_in(config, kEosKey)};
+}
+
+void copy_chat_template(const ModelFolder& from, const ModelFolder& to) {
+  const json config = read_tokenizer_config(from.path / kTokenizerConfig);
+  const bool own_file = std::filesystem::exists(from.path / kTemplateFile);
+  if (!own_file && !config.contains(kTemplateKey)) {
+    return;
+  }
+  if (own_file) {
+    write_file(to.path / kTemplateFile, read_file(from.path / kTemplateFile));
+  }
+  json kept = json::object();
+  for (const char* const key : {kTemplateKey, kBosKey, kEosKey}) {
+    if (config.contains(key)) {
+      kept[key] = config[key];
+    }
+  }
+  if (!kept.empty()) {
+    write_file(to.path / kTokenizerConfig, kept.dump(2) + "\n");
+  }
 }
 
 }  // namespace heed

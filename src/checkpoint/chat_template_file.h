@@ -20,4 +20,7 @@ struct StoredChatTemplate {
 // what it should be.
 StoredChatTemplate load_chat_template(const ModelFolder& folder);
 
+// Puts the chat template of one folder into another, whatever it says, if there is one.
+void copy_chat_template(const ModelFolder& from, const ModelFolder& to);
+
 }  // namespace heed

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/system/new_folder.h"
+#include "checkpoint/chat_template_file.h"
 #include "interchange/foreign_source.h"
 #include "tensor_files/safetensors.h"
 
@@ -43,6 +44,7 @@ ImportedModel write_imported_model(const std::filesystem::path& from, const Mode
   NewFolder folder(to.path);
   write_checked_safetensors(to.weights(), tensors, mark_of(model.config));
   save_description(to, model.config, tokenizers, model.documents, std::nullopt, model.marks);
+  copy_chat_template({from}, to);
   folder.keep();
   return imported;
 }

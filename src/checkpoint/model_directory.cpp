@@ -114,8 +114,8 @@ const json& member(const json& object, const char* name, json::value_t type, con
 // Only a file in the folder itself, whatever the description says.
 std::string file_name(const json& object, const char* name, const std::string& where) {
   auto text = member(object, name, json::value_t::string, where).get<std::string>();
-  require<FormatError>(!text.empty() && std::filesystem::path(text).filename() == text, where,
-                       "\"{}\" is \"{}\", expected the name of a file in the same folder", name, text);
+  require<FormatError>(is_plain_name(text), where, "\"{}\" is \"{}\", expected the name of a file in the same folder",
+                       name, text);
   return text;
 }
 
@@ -224,9 +224,6 @@ std::shared_ptr<const Tokenizer> load_tokenizer_of(const TokenizerRole& role, co
   require<FormatError>(tokenizer->vocabulary_size() == vocabulary, path.string(),
                        "has {} tokens, but the model's {} vocabulary has {}: they do not belong together",
                        tokenizer->vocabulary_size(), role.name, vocabulary);
-  if (config.architecture == Architecture::seq2seq && description.marks.target_start.empty()) {
-    require_sentence_marks(*tokenizer, path);
-  }
   const std::string found = checksum_of(content);
   require<FormatError>(checksum.empty() || checksum == found, path.string(),
                        "its checksum is {}, but the model's {} tokenizer has {}: put that one back", found, role.name,
@@ -310,10 +307,17 @@ ModelDescription load_description(const ModelFolder& folder) {
 }
 
 Tokenizers load_tokenizers(const ModelFolder& folder, const ModelDescription& description) {
-  if (is_foreign_model(folder.path)) {
-    return read_foreign_tokenizers(folder.path, read_foreign_model(folder.path));
-  }
   const ModelConfig& config = description.config;
+  const auto require_marks = [&](const Tokenizer& tokenizer, const std::filesystem::path& file) {
+    if (config.architecture == Architecture::seq2seq) {
+      require_sentence_marks(tokenizer, file, description.marks);
+    }
+  };
+  if (is_foreign_model(folder.path)) {
+    Tokenizers tokenizers = read_foreign_tokenizers(folder.path, read_foreign_model(folder.path));
+    std::ranges::for_each(tokenizers, [&](const auto& tokenizer) { require_marks(*tokenizer, folder.path); });
+    return tokenizers;
+  }
   const std::span<const TokenizerRole> roles = tokenizer_roles(config.architecture);
   Tokenizers tokenizers;
   for (size_t i = 0; i < roles.size(); ++i) {
@@ -323,12 +327,15 @@ Tokenizers load_tokenizers(const ModelFolder& folder, const ModelDescription& de
                         config.*roles[i].vocabulary == config.*roles[i - 1].vocabulary;
     tokenizers.push_back(shared ? tokenizers.back()
                                 : load_tokenizer_of(roles[i], description, folder.path / file.name, file.checksum));
+    require_marks(*tokenizers.back(), folder.path / file.name);
   }
   return tokenizers;
 }
 
-void require_sentence_marks(const Tokenizer& tokenizer, const std::filesystem::path& file) {
-  require<FormatError>(tokenizer.special().bos != kNoToken && tokenizer.special().eos != kNoToken, file.string(),
+void require_sentence_marks(const Tokenizer& tokenizer, const std::filesystem::path& file,
+                            const ModelMarks& marks) {
+  const bool has_begin = tokenizer.special().bos != kNoToken || !marks.target_start.empty();
+  require<FormatError>(has_begin && tokenizer.special().eos != kNoToken, file.string(),
                        "has no bos or no eos, which translation needs: learn the tokenizer with both");
 }
 

@@ -66,11 +66,13 @@ void require_no_model(const ModelFolder& folder);
 // Reads heed's own folder, or another program's model. IoError or FormatError name the file that is missing or wrong.
 ModelDescription load_description(const ModelFolder& folder);
 
-// FormatError when they are not the ones in the description, or when an encoder-decoder's lack bos or eos.
+// FormatError when they are not the ones in the description, or when an encoder-decoder's lack marks.
 Tokenizers load_tokenizers(const ModelFolder& folder, const ModelDescription& description);
 
-// FormatError, naming the file, when the tokenizer lacks the bos or eos that translation needs.
-void require_sentence_marks(const Tokenizer& tokenizer, const std::filesystem::path& file);
+// FormatError, naming the file, when the tokenizer lacks the eos that translation needs, or the bos, unless the marks
+// say what a translation begins with.
+void require_sentence_marks(const Tokenizer& tokenizer, const std::filesystem::path& file,
+                            const ModelMarks& marks = {});
 
 // Metadata that tells which model weights belong to: {"model", checksum of its settings}.
 Metadata mark_of(const ModelConfig& config);

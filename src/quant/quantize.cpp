@@ -5,6 +5,7 @@
 
 #include "base/text/pattern.h"
 #include "checkpoint/adapter.h"
+#include "checkpoint/chat_template_file.h"
 #include "checkpoint/stored_model.h"
 #include "checkpoint/stored_panels.h"
 #include "checkpoint/stored_weight.h"
@@ -227,6 +228,7 @@ QuantizedModel quantize_directory(const ModelFolder& from, const ModelFolder& to
   require_calibration(plan, weights);
   QuantizedModel written = write_quantized(from, to, *stored, model, weights, plan);
   save_description(to, description, tokenizers);
+  copy_chat_template(from, to);
   return written;
 }
 

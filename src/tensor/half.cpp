@@ -4,11 +4,12 @@
 #include <bit>
 #include <cmath>
 
+#include "tensor/float16.h"
+
 namespace heed {
 namespace {
 
-constexpr int kMantissaBits = 10, kExponentBias = 15, kSmallestExponent = -14;
-constexpr uint32_t kMantissa = (1U << kMantissaBits) - 1, kExponents = 31;
+constexpr int kMantissaBits = 10, kSmallestExponent = -14;
 
 }  // namespace
 
@@ -26,18 +27,6 @@ uint16_t half_from(float x) {
   return static_cast<uint16_t>(sign | (above_subnormal + units));
 }
 
-float from_half(uint16_t half) {
-  const uint32_t exponent = half >> kMantissaBits & kExponents, mantissa = half & kMantissa;
-  float magnitude = 0.0F;
-  if (exponent == kExponents) {
-    magnitude = mantissa == 0 ? INFINITY : NAN;
-  } else if (exponent == 0) {
-    magnitude = std::ldexp(static_cast<float>(mantissa), kSmallestExponent - kMantissaBits);
-  } else {
-    magnitude = std::ldexp(static_cast<float>(mantissa | (kMantissa + 1)),
-                           static_cast<int>(exponent) - kExponentBias - kMantissaBits);
-  }
-  return (half & 0x8000U) != 0 ? -magnitude : magnitude;
-}
+float from_half(uint16_t half) { return widened_half(half); }
 
 }  // namespace heed

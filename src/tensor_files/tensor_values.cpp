@@ -5,18 +5,9 @@
 #include <cstring>
 
 #include "base/errors.h"
-#include "tensor/half.h"
+#include "tensor/float16.h"
 
 namespace heed {
-namespace {
-
-float from_bf16(uint16_t bits) {
-  bf16 x;
-  x.bits = bits;
-  return static_cast<float>(x);
-}
-
-}  // namespace
 
 void convert_floats(const TensorFile& file, const StoredTensor& tensor, std::span<const std::byte> bytes,
                     std::span<float> to) {
@@ -26,7 +17,11 @@ void convert_floats(const TensorFile& file, const StoredTensor& tensor, std::spa
   } else {
     std::vector<uint16_t> halves(to.size());
     std::memcpy(halves.data(), bytes.data(), bytes.size());
-    std::ranges::transform(halves, to.begin(), tensor.type == StoredType::f16 ? from_half : from_bf16);
+    if (tensor.type == StoredType::f16) {
+      std::ranges::transform(halves, to.begin(), widened_half);
+    } else {
+      std::ranges::transform(halves, to.begin(), widened_bf16);
+    }
   }
   require<FormatError>(std::ranges::all_of(to, [](float x) { return std::isfinite(x); }), file.path().string(),
                        "the weights of '{}' hold values that are not finite", tensor.name);

@@ -43,6 +43,17 @@ TEST_F(Files, AreReadAsWritten) {
   EXPECT_EQ(entries(), 1U);
 }
 
+TEST(PlainName, IsThatOfAnEntryAndNoPath) {
+  for (const char* const name : {"a", ".a", "a.b", "..a", "ä b"}) {
+    EXPECT_TRUE(is_plain_name(name)) << name;
+  }
+  for (const std::string& name :
+       {std::string(), std::string("."), std::string(".."), std::string("a/b"), std::string("/a"), std::string("a/"),
+        std::string("a\\b"), std::string("a\0b", 3), std::string(256, 'a')}) {
+    EXPECT_FALSE(is_plain_name(name)) << name;
+  }
+}
+
 TEST_F(Files, WithoutCommitLeaveTheOldContentAndNoTrace) {
   write_file(folder_ / "a", "old");
   {

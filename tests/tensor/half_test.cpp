@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace heed {
@@ -14,6 +15,21 @@ TEST(Half, EveryNumberIsReadAndWrittenUnchanged) {
     if (std::isfinite(x)) {
       ASSERT_EQ(half_from(x), half) << x;
     }
+  }
+}
+
+// (-1)^sign 2^(exponent - 15) 1.mantissa, and 2^-14 0.mantissa where the exponent is 0.
+TEST(Half, IsReadAsItsFormulaSays) {
+  for (uint32_t bits = 0; bits < 0x10000U; ++bits) {
+    const auto exponent = static_cast<int>(bits >> 10U & 31U), mantissa = static_cast<int>(bits & 1023U);
+    const float x = from_half(static_cast<uint16_t>(bits));
+    if (exponent == 31) {
+      EXPECT_TRUE(mantissa == 0 ? std::isinf(x) : std::isnan(x)) << bits;
+    } else {
+      const auto units = static_cast<float>(exponent == 0 ? mantissa : mantissa + 1024);
+      EXPECT_EQ(std::abs(x), std::ldexp(units, std::max(exponent, 1) - 25)) << bits;
+    }
+    EXPECT_TRUE(std::isnan(x) || std::signbit(x) == (bits >= 0x8000U)) << bits;
   }
 }
 

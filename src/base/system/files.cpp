@@ -72,6 +72,12 @@ bool is_beside(const std::filesystem::path& file) {
 
 }  // namespace
 
+bool is_plain_name(std::string_view name) {
+  constexpr size_t kMost = 255;  // bytes, as file systems have it
+  return !name.empty() && name != "." && name != ".." && name.size() <= kMost &&
+         name.find_first_of(std::string_view("/\\\0", 3)) == std::string_view::npos;
+}
+
 std::string read_file(const std::filesystem::path& path) {
   const Descriptor file{open_for_reading(path)};
   std::string content;

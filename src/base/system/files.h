@@ -9,6 +9,9 @@
 
 namespace heed {
 
+// Whether a name is that of an entry of a folder, and no path: what a file says about others beside it is read by this.
+bool is_plain_name(std::string_view name);
+
 // The content of a file. IoError names the path and the system's reason; FormatError where it is larger than 1 GiB.
 std::string read_file(const std::filesystem::path& path);
 

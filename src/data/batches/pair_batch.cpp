@@ -11,14 +11,16 @@ namespace {
 
 void check(const Corpus& corpus, const SentenceMarks& special) {
   require(corpus.sides() == 2, "pairs", "a corpus of {} sides, expected 2", corpus.sides());
-  const auto within = [](TokenId id, const TokenStore& side, std::string_view name) {
-    require(id.value >= 0 && id.value < side.vocabulary(), "pairs", "{} is {} in a vocabulary of {}", name, id.value,
-            side.vocabulary());
+  const auto within = [](int32_t id, const TokenStore& side, std::string_view name) {
+    require(id >= 0 && id < side.vocabulary(), "pairs", "{} is {} in a vocabulary of {}", name, id, side.vocabulary());
   };
-  within(special.begin, corpus.target(), "the begin of a target");
-  within(special.end, corpus.target(), "the end of a target");
-  if (special.source_end) {
-    within(*special.source_end, corpus.source(), "the end of a source");
+  within(special.begin.value, corpus.target(), "the begin of a target");
+  within(special.end.value, corpus.target(), "the end of a target");
+  for (const int32_t id : special.before_source) {
+    within(id, corpus.source(), "the begin of a source");
+  }
+  for (const int32_t id : special.after_source) {
+    within(id, corpus.source(), "the end of a source");
   }
 }
 
@@ -43,7 +45,7 @@ std::span<const int32_t> RaggedTokens::sequence(int64_t s) const {
 
 SentenceLengths pair_lengths(const Corpus& corpus, const SentenceMarks& special) {
   check(corpus, special);
-  const int64_t source_specials = special.source_end ? 1 : 0;
+  const int64_t source_specials = std::ssize(special.before_source) + std::ssize(special.after_source);
   return [&corpus, source_specials](int64_t sentence) {
     return SentenceRows{corpus.source().length(sentence) + source_specials, corpus.target().length(sentence) + 1};
   };
@@ -55,12 +57,11 @@ RaggedPairs make_pairs(const Corpus& corpus, std::span<const int64_t> sentences,
   RaggedPairs pairs;
   std::vector<int64_t> source_lengths, target_lengths;
   for (const int64_t sentence : sentences) {
-    std::vector<int32_t> source = tokens_of(corpus.source(), sentence, changes.source);
-    if (special.source_end) {
-      source.push_back(special.source_end->value);
-    }
-    append(source, pairs.source.ids);
-    source_lengths.push_back(static_cast<int64_t>(source.size()));
+    const auto source_begin = std::ssize(pairs.source.ids);
+    append(special.before_source, pairs.source.ids);
+    append(tokens_of(corpus.source(), sentence, changes.source), pairs.source.ids);
+    append(special.after_source, pairs.source.ids);
+    source_lengths.push_back(std::ssize(pairs.source.ids) - source_begin);
 
     const std::vector<int32_t> target = tokens_of(corpus.target(), sentence, changes.target);
     pairs.target.ids.push_back(special.begin.value);

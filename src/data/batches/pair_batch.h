@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,7 +25,7 @@ struct RaggedTokens {
 // The ids around a sentence. The decoder reads begin, t1 .. tn and is expected to predict t1 .. tn, end.
 struct SentenceMarks {
   TokenId begin, end;
-  std::optional<TokenId> source_end;  // after each source sentence, where a model needs one
+  std::vector<int32_t> before_source = {}, after_source = {};
 };
 
 struct RaggedPairs {

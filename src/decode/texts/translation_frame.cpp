@@ -12,6 +12,13 @@ constexpr std::string_view kName = "{}";
 // Languages of this form are written in front of the source, all others stand in frames.
 constexpr std::string_view kInText = ">>{}<<";
 
+// Neither an end nor padding.
+bool is_language(const Tokenizer& tokenizer, int32_t token) {
+  const SpecialTokens& special = tokenizer.special();
+  return std::ranges::none_of(std::array{special.pad, special.unk, special.bos, special.eos, special.sep},
+                              [&](TokenId one) { return one.value == token; });
+}
+
 int32_t language_token(const Tokenizer& tokenizer, std::string form, const std::string& language) {
   require<ConfigError>(!form.empty(), "translation",
                        "the model translates one language into one other: name no language");
@@ -19,14 +26,11 @@ int32_t language_token(const Tokenizer& tokenizer, std::string form, const std::
   const std::optional<TokenId> token = tokenizer.find(show_piece(form));
   require<ConfigError>(token.has_value(), "translation", "the model has no language '{}': its vocabulary lacks '{}'",
                        language, form);
+  // A bare name could be a word, too.
+  require<ConfigError>(
+      form != language || (is_language(tokenizer, token->value) && tokenizer.decode({{*token}}).empty()), "translation",
+      "'{}' is not a language of the model, but another of its tokens", language);
   return token->value;
-}
-
-// Neither an end nor padding.
-bool is_language(const Tokenizer& tokenizer, int32_t token) {
-  const SpecialTokens& special = tokenizer.special();
-  return std::ranges::none_of(std::array{special.pad, special.unk, special.bos, special.eos, special.sep},
-                              [&](TokenId one) { return one.value == token; });
 }
 
 // Puts the language in the place of another one, or else at `end` of the tokens.

@@ -20,6 +20,8 @@ class TranslationFrame {
 
   // A source's tokens as the encoder reads them.
   std::vector<int32_t> around_source(std::vector<int32_t> ids) const;
+  const std::vector<int32_t>& before_source() const { return before_; }
+  const std::vector<int32_t>& after_source() const { return after_; }
   int64_t tokens_around_source() const { return std::ssize(before_) + std::ssize(after_); }
   // What every translation begins with. The decoder reads the first token before it writes; the others are written.
   const std::vector<int32_t>& target_start() const { return target_start_; }

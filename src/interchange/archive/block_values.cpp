@@ -3,7 +3,7 @@
 #include <array>
 #include <cstring>
 
-#include "interchange/archive/float16.h"
+#include "tensor/float16.h"
 
 namespace heed {
 namespace {

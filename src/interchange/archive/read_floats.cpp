@@ -6,8 +6,8 @@
 
 #include "base/errors.h"
 #include "interchange/archive/block_values.h"
-#include "interchange/archive/float16.h"
 #include "interchange/archive/tensor_archive.h"
+#include "tensor/float16.h"
 
 namespace heed {
 namespace {

@@ -17,12 +17,6 @@ using IndexJson = nlohmann::json;
 constexpr uint64_t kMaxIndexBytes = 100'000'000;  // as a safetensors header
 constexpr size_t kMaxShards = 10'000;
 
-// A name that is no path: a file beside the index and no other.
-bool is_plain_name(std::string_view name) {
-  return !name.empty() && name != "." && name != ".." && name.size() < 256 &&
-         name.find_first_of(std::string_view("/\\\0", 3)) == std::string_view::npos;
-}
-
 // The parser keeps the last value of a key that an object has twice.
 IndexJson parse_index(const std::string& text, const std::string& where) {
   require_shallow_json(text, where);

@@ -116,7 +116,7 @@ FamilyModel read_bart(FamilySource& source) {
   config.source_vocabulary = file.integer("vocab_size");
   config.target_vocabulary = file.integer("decoder_vocab_size", config.source_vocabulary);
   config.max_length = file.integer("max_position_embeddings");
-  config.activation = activation_named(file, "activation_function", file.text("activation_function"));
+  config.activation = activation_of(file, "activation_function");
   if (file.flag("scale_embedding", false)) {
     config.embedding_scale = EmbeddingScale::sqrt_model;
   }

@@ -76,33 +76,26 @@ constexpr std::array kStableLmNames{
     ForeignTensor{"{prefix}layers.{layer}.mlp.down_proj.{term}", {WeightRole::down}, kOfFeedForward},
 };
 
-template <size_t count>
-std::vector<ForeignTensor> listed(const std::array<ForeignTensor, count>& tensors) {
-  return {tensors.begin(), tensors.end()};
-}
-
 }  // namespace
 
 FamilyModel read_gpt2(FamilySource& source) {
   ConfigFile& file = source.file;
-  ModelConfig config = config_of(Architecture::causal_lm);
-  config.model = file.integer(file.first_of({"n_embd", "hidden_size"}));
-  config.heads = file.integer(file.first_of({"n_head", "num_attention_heads"}));
-  config.decoder_layers = file.integer(file.first_of({"n_layer", "num_hidden_layers"}));
-  config.max_length = file.integer(file.first_of({"n_positions", "n_ctx", "max_position_embeddings"}));
+  ModelConfig config =
+      decoder_config(file, {.model = file.first_of({"n_embd", "hidden_size"}),
+                            .heads = file.first_of({"n_head", "num_attention_heads"}),
+                            .layers = file.first_of({"n_layer", "num_hidden_layers"}),
+                            .max_length = file.first_of({"n_positions", "n_ctx", "max_position_embeddings"})});
   config.inner = file.integer("n_inner", 4 * config.model);
-  config.target_vocabulary = file.integer("vocab_size");
-  config.activation = activation_named(file, "activation_function", file.text("activation_function", "gelu_new"));
+  config.activation = activation_of(file, "activation_function", "gelu_new");
   config.epsilon = file.number("layer_norm_epsilon", 1e-5);
   config.positions = Positions::learned;
-  config.output_bias = Bias::none;
   config.embedding_dropout = dropout_of(file, "embd_pdrop");
   config.attention_dropout = dropout_of(file, "attn_pdrop");
   config.branch_dropout = dropout_of(file, "resid_pdrop");
   file.require_flag("scale_attn_weights", true, "but heed's attention scales its scores");
   file.require_flag("scale_attn_by_inverse_layer_idx", false, "which heed lacks");
   file.require_flag("add_cross_attention", false, "which heed's decoders alone lack");
-  ForeignNames names{.tensors = listed(kGpt2Names),
+  ForeignNames names{.tensors = {kGpt2Names.begin(), kGpt2Names.end()},
                      .prefix = prefix_of(source.archive, {"transformer.", ""}, "wte.weight"),
                      .without_weight = {".attn.bias", ".attn.masked_bias"}};
   config.tying = tying_of(source, "lm_head.weight", names.prefix + "wte.weight", true);
@@ -111,30 +104,20 @@ FamilyModel read_gpt2(FamilySource& source) {
 
 FamilyModel read_gpt_neox(FamilySource& source) {
   ConfigFile& file = source.file;
-  ModelConfig config = config_of(Architecture::causal_lm);
-  config.model = file.integer("hidden_size");
+  ModelConfig config = decoder_config(file);
   config.inner = file.integer("intermediate_size");
-  config.heads = file.integer("num_attention_heads");
-  config.decoder_layers = file.integer("num_hidden_layers");
-  config.target_vocabulary = file.integer("vocab_size");
-  config.max_length = file.integer("max_position_embeddings");
-  config.activation = activation_named(file, "hidden_act", file.text("hidden_act", "gelu"));
+  config.activation = activation_of(file, "hidden_act", "gelu");
   config.epsilon = file.number("layer_norm_eps", 1e-5);
-  config.output_bias = Bias::none;
   if (!file.flag("attention_bias", true)) {
     config.attention_bias = AttentionBias::none;
   }
   config.branches = file.flag("use_parallel_residual", true) ? Branches::parallel_own_norms : Branches::sequential;
-  read_rotary(file, config);
-  const double part = file.number(
-      file.first_of({"rotary_pct", "partial_rotary_factor", "rope_parameters.partial_rotary_factor"}), 0.25);
-  if (part != 1.0) {
-    config.rotary_width = static_cast<int64_t>(part * static_cast<double>(config.width_of_head()));
-  }
+  read_rotary(file, config, file.first_of({"rope_theta", "rotary_emb_base"}));
+  read_rotated_part(file, config, "rotary_pct", 0.25);
   file.pass_over({"rotary_emb_base", "partial_rotary_factor", "classifier_dropout"});
   config.attention_dropout = dropout_of(file, "attention_dropout");
   config.branch_dropout = dropout_of(file, "hidden_dropout");
-  ForeignNames names{.tensors = listed(kNeoXNames),
+  ForeignNames names{.tensors = {kNeoXNames.begin(), kNeoXNames.end()},
                      .prefix = prefix_of(source.archive, {"gpt_neox.", ""}, "embed_in.weight"),
                      .without_weight = {"attention.bias", "attention.masked_bias", "rotary_emb.inv_freq"}};
   config.tying = tying_of(source, "embed_out.weight", names.prefix + "embed_in.weight", false);
@@ -143,17 +126,11 @@ FamilyModel read_gpt_neox(FamilySource& source) {
 
 FamilyModel read_opt(FamilySource& source) {
   ConfigFile& file = source.file;
-  ModelConfig config = config_of(Architecture::causal_lm);
-  config.model = file.integer("hidden_size");
+  ModelConfig config = decoder_config(file);
   config.inner = file.integer("ffn_dim");
-  config.heads = file.integer("num_attention_heads");
-  config.decoder_layers = file.integer("num_hidden_layers");
-  config.target_vocabulary = file.integer("vocab_size");
-  config.max_length = file.integer("max_position_embeddings");
-  config.activation = activation_named(file, "activation_function", file.text("activation_function", "relu"));
+  config.activation = activation_of(file, "activation_function", "relu");
   config.positions = Positions::learned;
   config.position_offset = kOptFirstPosition;
-  config.output_bias = Bias::none;
   const int64_t projected = file.integer("word_embed_proj_dim", config.model);
   require<FormatError>(projected == config.model, file.where(),
                        "\"word_embed_proj_dim\" is {} and \"hidden_size\" {}, but heed's embeddings are not projected",
@@ -168,7 +145,7 @@ FamilyModel read_opt(FamilySource& source) {
   file.require_flag("layer_norm_elementwise_affine", true, "which heed lacks");
   config.attention_dropout = dropout_of(file, "attention_dropout");
   config.branch_dropout = dropout_of(file, "dropout");
-  ForeignNames names{.tensors = listed(kOptNames),
+  ForeignNames names{.tensors = {kOptNames.begin(), kOptNames.end()},
                      .prefix = prefix_of(source.archive, {"model.decoder.", "decoder."}, "embed_tokens.weight")};
   config.tying = tying_of(source, "lm_head.weight", names.prefix + "embed_tokens.weight", true);
   return {config, std::move(names)};
@@ -176,18 +153,13 @@ FamilyModel read_opt(FamilySource& source) {
 
 FamilyModel read_stablelm(FamilySource& source) {
   ConfigFile& file = source.file;
-  ModelConfig config = config_of(Architecture::causal_lm);
-  config.model = file.integer("hidden_size");
+  ModelConfig config = decoder_config(file);
   config.inner = file.integer("intermediate_size");
-  config.heads = file.integer("num_attention_heads");
   config.key_value_heads = file.integer("num_key_value_heads", config.heads);
-  config.decoder_layers = file.integer("num_hidden_layers");
-  config.target_vocabulary = file.integer("vocab_size");
-  config.max_length = file.integer("max_position_embeddings");
-  config.activation = activation_named(file, "hidden_act", file.text("hidden_act", "silu"));
+  config.activation = activation_of(file, "hidden_act", "silu");
   config.gating = Gating::gated;
   config.epsilon = file.number("layer_norm_eps", 1e-5);
-  config.bias = config.output_bias = Bias::none;
+  config.bias = Bias::none;
   config.norm_bias = PartBias::all;
   if (file.flag("use_qkv_bias", false)) {
     config.attention_bias = AttentionBias::inputs;
@@ -197,12 +169,10 @@ FamilyModel read_stablelm(FamilySource& source) {
     config.branches = Branches::parallel;
   }
   read_rotary(file, config);
-  const double part =
-      file.number(file.first_of({"partial_rotary_factor", "rope_parameters.partial_rotary_factor"}), 0.25);
-  config.rotary_width = static_cast<int64_t>(part * static_cast<double>(config.width_of_head()));
+  read_rotated_part(file, config, "partial_rotary_factor", 0.25);
   config.attention_dropout = dropout_of(file, "attention_dropout");
   config.branch_dropout = dropout_of(file, "hidden_dropout");
-  ForeignNames names{.tensors = listed(kStableLmNames),
+  ForeignNames names{.tensors = {kStableLmNames.begin(), kStableLmNames.end()},
                      .prefix = prefix_of(source.archive, {"model.", ""}, "embed_tokens.weight"),
                      .without_weight = {"rotary_emb.inv_freq"}};
   config.tying = tying_of(source, "lm_head.weight", names.prefix + "embed_tokens.weight", false);

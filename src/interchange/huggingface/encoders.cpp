@@ -7,6 +7,7 @@
 //   ALBERT           narrower embeddings; all layers are the same one
 // and in what is between the encoder and its head.
 #include <array>
+#include <optional>
 
 #include "base/errors.h"
 #include "base/text/excerpt.h"
@@ -89,6 +90,7 @@ struct HeadNames {
   Activation text_activation = Activation::tanh;
   std::string_view labels;
   std::string_view token_layer, token_norm, token_bias;  // of a masked language model
+  std::optional<Activation> token_activation = {};       // of its layer; none: the encoder's
   std::array<std::string_view, 3> copies = {};           // of the output projection, which is the table of embeddings
   std::array<std::string_view, 3> bias_copies = {};
 };
@@ -116,6 +118,7 @@ constexpr HeadNames kDistilBertHead{.text_layer = "pre_classifier.{term}",
                                     .token_layer = "vocab_transform.{term}",
                                     .token_norm = "vocab_layer_norm.{term}",
                                     .token_bias = "vocab_projector.bias",
+                                    .token_activation = Activation::gelu,
                                     .copies = {"vocab_projector.weight"}};
 constexpr HeadNames kElectraHead{.text_layer = "classifier.dense.{term}",
                                  .text_activation = Activation::gelu,
@@ -123,6 +126,7 @@ constexpr HeadNames kElectraHead{.text_layer = "classifier.dense.{term}",
                                  .token_layer = "generator_predictions.dense.{term}",
                                  .token_norm = "generator_predictions.LayerNorm.{term}",
                                  .token_bias = "generator_lm_head.bias",
+                                 .token_activation = Activation::gelu,
                                  .copies = {"generator_lm_head.weight"}};
 constexpr HeadNames kAlbertHead{.text_layer = "{prefix}pooler.{term}",
                                 .labels = "classifier.{term}",
@@ -135,13 +139,17 @@ constexpr HeadNames kAlbertHead{.text_layer = "{prefix}pooler.{term}",
 // What the model was saved for. Files without "architectures" tell it by their tensors.
 enum class Purpose : uint8_t { rows, text_labels, token_labels, tokens };
 
-bool has_name(const TensorArchive& archive, std::string_view pattern) {
+std::string weight_name(std::string_view pattern) {
   std::string name(pattern);
   constexpr std::string_view kTerm = "{term}";
   if (const size_t at = name.find(kTerm); at != std::string::npos) {
     name.replace(at, kTerm.size(), "weight");
   }
-  return archive.find(name) != nullptr;
+  return name;
+}
+
+bool has_weight(const TensorArchive& archive, std::string_view pattern) {
+  return archive.find(weight_name(pattern)) != nullptr;
 }
 
 Purpose purpose_of(FamilySource& source, const HeadNames& head) {
@@ -150,21 +158,19 @@ Purpose purpose_of(FamilySource& source, const HeadNames& head) {
   if (name.ends_with("ForTokenClassification")) {
     return Purpose::token_labels;
   }
-  if (name.ends_with("ForSequenceClassification") || (name.empty() && has_name(source.archive, head.labels))) {
+  if (name.ends_with("ForSequenceClassification") || (name.empty() && has_weight(source.archive, head.labels))) {
     return Purpose::text_labels;
   }
   require<FormatError>(!name.ends_with("ForQuestionAnswering") && !name.ends_with("ForMultipleChoice"),
                        source.file.where(), "\"architectures\" is \"{}\", whose head heed lacks", shown(name));
-  return has_name(source.archive, head.token_layer) ? Purpose::tokens : Purpose::rows;
+  return has_weight(source.archive, head.token_layer) ? Purpose::tokens : Purpose::rows;
 }
 
 std::vector<std::string> labels_in(FamilySource& source, std::string_view head) {
   std::vector<std::string> labels = source.file.numbered_texts("id2label");
-  std::string name(head);
-  name.replace(name.find("{term}"), std::string_view("{term}").size(), "weight");
-  const ArchiveTensor& matrix = source.archive.at(name);
+  const ArchiveTensor& matrix = source.archive.at(weight_name(head));
   const auto rows = static_cast<size_t>(matrix.shape.empty() ? 0 : matrix.shape.front());
-  for (size_t i = 0; source.file.has("id2label") == false && i < rows; ++i) {
+  for (size_t i = 0; !source.file.has("id2label") && i < rows; ++i) {
     labels.push_back(fmt::format("LABEL_{}", i));
   }
   require<FormatError>(labels.size() == rows, source.file.where(), "\"id2label\" has {} labels, but {} has {} rows",
@@ -197,7 +203,7 @@ void add_head(FamilySource& source, const HeadNames& head, ModelConfig& config, 
   }
   if (purpose == Purpose::tokens) {
     names.tensors.front().copies = head.copies;
-    config.head_layer = config.activation;
+    config.head_layer = head.token_activation.value_or(config.activation);
     config.head_layer_norm = HeadLayerNorm::present;
     names.tensors.push_back({head.token_layer, {WeightRole::head_layer}});
     names.tensors.push_back({head.token_norm, {WeightRole::head_norm}});
@@ -237,7 +243,7 @@ ModelConfig encoder_config(ConfigFile& file, const EncoderKeys& keys = {}) {
   config.encoder_layers = file.integer(keys.layers);
   config.source_vocabulary = file.integer("vocab_size");
   config.max_length = file.integer("max_position_embeddings");
-  config.activation = activation_named(file, keys.activation, file.text(keys.activation, "gelu"));
+  config.activation = activation_of(file, keys.activation, "gelu");
   config.positions = Positions::learned;
   config.placement = NormPlacement::post;
   config.final_norm = FinalNorm::none;
@@ -307,9 +313,6 @@ FamilyModel read_distilbert(FamilySource& source) {
   file.pass_over({"qa_dropout", "seq_classif_dropout", "sinusoidal_pos_embds", "tie_weights_"});
   ForeignNames names = names_with(kDistilBertLayers, prefix_of(source.archive, {"distilbert.", ""}, kWords));
   add_head(source, kDistilBertHead, config, names);
-  if (config.head_layer && config.head == Head::tokens) {
-    config.head_layer = Activation::gelu;
-  }
   return {config, std::move(names)};
 }
 
@@ -324,9 +327,6 @@ FamilyModel read_electra(FamilySource& source) {
   ForeignNames names = names_with(kBertLayers, prefix_of(source.archive, {"electra.", ""}, kWords));
   names.without_weight.emplace_back("discriminator_predictions");
   add_head(source, kElectraHead, config, names);
-  if (config.head_layer && config.head == Head::tokens) {
-    config.head_layer = Activation::gelu;
-  }
   return {config, std::move(names)};
 }
 

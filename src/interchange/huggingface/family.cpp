@@ -16,7 +16,6 @@ constexpr std::array kFamilies{
     Family{"qwen2", "Qwen 2", read_llama},
     Family{"qwen3", "Qwen 3", read_llama},
     Family{"phi3", "Phi-3", read_llama},
-    Family{"smollm3", "SmolLM", read_llama},
     Family{"gemma", "Gemma", read_gemma},
     Family{"gemma2", "Gemma 2", read_gemma},
     Family{"gemma3_text", "Gemma 3", read_gemma},
@@ -72,6 +71,10 @@ Activation activation_named(const ConfigFile& file, std::string_view key, std::s
   return found->second;
 }
 
+Activation activation_of(ConfigFile& file, std::string_view key, std::optional<std::string> absent) {
+  return activation_named(file, key, file.text(key, std::move(absent)));
+}
+
 Tying tying_of(FamilySource& source, std::string_view head, std::string_view table, bool absent) {
   const bool tied = source.file.flag("tie_word_embeddings", absent);
   const ArchiveTensor *const own = source.archive.find(head), *const embeddings = source.archive.find(table);
@@ -104,6 +107,17 @@ ModelConfig config_of(Architecture architecture) {
 
 Probability dropout_of(ConfigFile& file, std::string_view key) {
   return Probability(static_cast<float>(file.number(key, 0.0)));
+}
+
+ModelConfig decoder_config(ConfigFile& file, const DecoderKeys& keys) {
+  ModelConfig config = config_of(Architecture::causal_lm);
+  config.model = file.integer(keys.model);
+  config.heads = file.integer(keys.heads);
+  config.decoder_layers = file.integer(keys.layers);
+  config.target_vocabulary = file.integer("vocab_size");
+  config.max_length = file.integer(keys.max_length);
+  config.output_bias = Bias::none;
+  return config;
 }
 
 }  // namespace heed

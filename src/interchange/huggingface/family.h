@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -32,6 +33,8 @@ const Family& family_of(ConfigFile& file);
 
 // "gelu_new" as heed's activation; FormatError for one that it lacks.
 Activation activation_named(const ConfigFile& file, std::string_view key, std::string_view name);
+// The one that a setting names.
+Activation activation_of(ConfigFile& file, std::string_view key, std::optional<std::string> absent = {});
 
 // Whether the output projection is the table of embeddings. A stored projection that differs from the table is one of
 // its own, whatever the settings say.
@@ -44,6 +47,14 @@ std::string prefix_of(const TensorArchive& archive, std::initializer_list<std::s
 // What all families share: nothing is dropped, and embeddings are not scaled.
 ModelConfig config_of(Architecture architecture);
 Probability dropout_of(ConfigFile& file, std::string_view key);
+
+// What decoders' settings have in common.
+struct DecoderKeys {
+  std::string_view model = "hidden_size", heads = "num_attention_heads", layers = "num_hidden_layers",
+                   max_length = "max_position_embeddings";
+};
+// A language model of these sizes, whose logits have no bias; the width of its feed-forward layers is left open.
+ModelConfig decoder_config(ConfigFile& file, const DecoderKeys& keys = {});
 
 FamilyModel read_llama(FamilySource& source);  // and its kin: Mistral, Qwen 2 and 3, Phi-3, SmolLM
 FamilyModel read_gemma(FamilySource& source);

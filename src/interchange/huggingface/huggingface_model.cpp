@@ -72,6 +72,7 @@ class GenerationSettings {
   // The tokens of a key; FormatError for one that the model's vocabulary lacks.
   std::vector<int32_t> tokens(std::string_view key, int64_t vocabulary) {
     ConfigFile& from = generation_ && generation_->has(key) ? *generation_ : file_;
+    file_.pass_over({key});
     std::vector<int32_t> found;
     for (const int64_t token : from.integers(key)) {
       require<FormatError>(token >= 0 && token < vocabulary, from.where(),

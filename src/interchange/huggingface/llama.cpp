@@ -72,17 +72,12 @@ ForeignNames names_of(const std::array<ForeignTensor, count>& tensors, const Ten
 
 // What Llama and Gemma share.
 ModelConfig sizes_of(ConfigFile& file) {
-  ModelConfig config = config_of(Architecture::causal_lm);
-  config.model = file.integer("hidden_size");
+  ModelConfig config = decoder_config(file);
   config.inner = file.integer("intermediate_size");
-  config.heads = file.integer("num_attention_heads");
   config.key_value_heads = file.integer("num_key_value_heads", config.heads);
   config.head_width = file.integer("head_dim", 0);
-  config.decoder_layers = file.integer("num_hidden_layers");
-  config.target_vocabulary = file.integer("vocab_size");
-  config.max_length = file.integer("max_position_embeddings");
   config.norm = NormKind::rms;
-  config.bias = config.output_bias = Bias::none;
+  config.bias = Bias::none;
   config.epsilon = file.number("rms_norm_eps");
   config.gating = Gating::gated;
   config.attention_dropout = dropout_of(file, "attention_dropout");
@@ -114,6 +109,12 @@ std::vector<bool> local_layers(ConfigFile& file, int64_t layers, Rule otherwise)
   return local;
 }
 
+int64_t window_in(ConfigFile& file) {
+  const int64_t window = file.integer("sliding_window");
+  require<FormatError>(window > 0, file.where(), "\"sliding_window\" is {}, expected above 0", window);
+  return window;
+}
+
 void set_windows(ModelConfig& config, const std::vector<bool>& is_local, int64_t window) {
   config.attention.clear();
   for (const bool local : is_local) {
@@ -129,13 +130,13 @@ void read_windows(ConfigFile& file, std::string_view type, ModelConfig& config) 
     file.pass_over({"sliding_window", "max_window_layers", "use_sliding_window", "layer_types"});
     return;
   }
-  const int64_t window = file.integer("sliding_window");
-  require<FormatError>(window > 0, file.where(), "\"sliding_window\" is {}, expected above 0", window);
+  const int64_t window = window_in(file);
   if (!of_qwen && !file.has("layer_types")) {
     config.window = window;
     return;
   }
-  const int64_t full = of_qwen ? file.integer("max_window_layers", 0) : 0;
+  constexpr int64_t kFullLayersOfQwen = 28;
+  const int64_t full = of_qwen ? file.integer("max_window_layers", kFullLayersOfQwen) : 0;
   set_windows(config, local_layers(file, config.decoder_layers, [&](int64_t layer) { return layer >= full; }), window);
 }
 
@@ -145,11 +146,9 @@ FamilyModel read_llama(FamilySource& source) {
   ConfigFile& file = source.file;
   const std::string type = file.text("model_type");
   ModelConfig config = sizes_of(file);
-  config.activation = activation_named(file, "hidden_act", file.text("hidden_act", "silu"));
+  config.activation = activation_of(file, "hidden_act", "silu");
   read_rotary(file, config);
-  if (const double part = file.number("partial_rotary_factor", 1.0); part != 1.0) {
-    config.rotary_width = static_cast<int64_t>(part * static_cast<double>(config.width_of_head()));
-  }
+  read_rotated_part(file, config, "partial_rotary_factor", 1.0);
   if (type == "qwen2") {
     config.attention_bias = AttentionBias::inputs;
   } else if (file.flag("attention_bias", false)) {
@@ -175,7 +174,7 @@ FamilyModel read_gemma(FamilySource& source) {
   // The first Gemma's files say "gelu" and mean the form by tanh, unless they have the newer key.
   config.activation = Activation::gelu_tanh;
   if (file.has("hidden_activation")) {
-    config.activation = activation_named(file, "hidden_activation", file.text("hidden_activation"));
+    config.activation = activation_of(file, "hidden_activation");
   }
   file.pass_over({"hidden_act"});
   config.embedding_scale = EmbeddingScale::sqrt_model;
@@ -195,9 +194,10 @@ FamilyModel read_gemma(FamilySource& source) {
     constexpr int64_t kPatternOfGemma2 = 2, kPatternOfGemma3 = 6;
     const bool is_second = type == "gemma2";
     const int64_t period = is_second ? kPatternOfGemma2 : file.integer("sliding_window_pattern", kPatternOfGemma3);
+    require<FormatError>(period >= 1, file.where(), "\"sliding_window_pattern\" is {}, expected at least 1", period);
     const std::vector<bool> is_local =
         local_layers(file, config.decoder_layers, [&](int64_t layer) { return (layer + 1) % period != 0; });
-    set_windows(config, is_local, file.integer("sliding_window"));
+    set_windows(config, is_local, window_in(file));
     if (is_second) {
       read_rotary(file, config);
     } else {

@@ -9,12 +9,13 @@ namespace {
 std::string key_in(std::string_view table, std::string_view key) { return fmt::format("{}.{}", table, key); }
 
 // The base: from both places, where a file has both.
-double base_of(ConfigFile& file, std::string_view parameters, std::string_view old_key) {
+double base_of(ConfigFile& file, std::string_view parameters, std::string_view old_key,
+               std::optional<double> absent = {}) {
   const std::string new_key = key_in(parameters, "rope_theta");
   const bool is_new = file.has(new_key), is_old = file.has(old_key);
-  require<FormatError>(is_new || is_old, file.where(), "has neither \"{}\" nor \"{}\", the base of rotary positions",
-                       old_key, new_key);
-  const double base = file.number(is_new ? std::string_view(new_key) : old_key);
+  require<FormatError>(is_new || is_old || absent, file.where(),
+                       "has neither \"{}\" nor \"{}\", the base of rotary positions", old_key, new_key);
+  const double base = file.number(is_new ? std::string_view(new_key) : old_key, absent);
   require<FormatError>(!is_new || !is_old || base == file.number(old_key), file.where(),
                        "\"{}\" and \"{}\" are different bases of rotary positions", old_key, new_key);
   require<FormatError>(base > 0.0, file.where(), "the base of rotary positions is {}, expected above 0", base);
@@ -66,11 +67,23 @@ double read_scaling(ConfigFile& file, std::string_view table, ModelConfig& confi
 
 }  // namespace
 
-void read_rotary(ConfigFile& file, ModelConfig& config) {
+void read_rotary(ConfigFile& file, ModelConfig& config, std::string_view base_key) {
+  constexpr double kBaseBeforeItWasASetting = 10000.0;
   config.positions = Positions::rotary;
-  config.rotary_base = base_of(file, "rope_parameters", "rope_theta");
+  config.rotary_base = base_of(file, "rope_parameters", base_key, kBaseBeforeItWasASetting);
   const bool is_new = file.has("rope_parameters.rope_type") || file.has("rope_parameters.type");
   config.rotary_factor = read_scaling(file, is_new ? "rope_parameters" : "rope_scaling", config);
+}
+
+void read_rotated_part(ConfigFile& file, ModelConfig& config, std::string_view part_key, double absent) {
+  const std::string_view key =
+      file.first_of({part_key, "partial_rotary_factor", "rope_parameters.partial_rotary_factor"});
+  const double part = file.number(key, absent);
+  require<FormatError>(part > 0.0 && part <= 1.0, file.where(), "\"{}\" is {}, expected above 0 and at most 1", key,
+                       part);
+  if (part < 1.0) {
+    config.rotary_width = static_cast<int64_t>(part * static_cast<double>(config.width_of_head()));
+  }
 }
 
 void read_rotary_by_layer(ConfigFile& file, ModelConfig& config, const std::vector<bool>& is_local) {

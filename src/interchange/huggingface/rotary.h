@@ -1,14 +1,20 @@
 // Rotary positions in Hugging Face's settings.
 #pragma once
 
+#include <string_view>
+#include <vector>
+
 #include "interchange/huggingface/config_file.h"
 
 namespace heed {
 
-// Reads "rope_theta" and "rope_scaling", or "rope_parameters", into the rotary settings. FormatError for a scaling that
-// heed lacks, for an absent base, and where the two contradict each other.
-void read_rotary(ConfigFile& file, ModelConfig& config);
-// The same where layers differ: those of sliding windows have a base of their own, and no scaling.
+// Reads the base and "rope_scaling", or "rope_parameters", into the rotary settings. FormatError for a scaling that heed
+// lacks, and where the two contradict each other.
+void read_rotary(ConfigFile& file, ModelConfig& config, std::string_view base_key = "rope_theta");
+// Which part of each head is rotated. FormatError unless it is above 0 and at most 1.
+void read_rotated_part(ConfigFile& file, ModelConfig& config, std::string_view part_key, double absent);
+// As read_rotary() where layers differ: those of sliding windows have a base of their own, and no scaling. FormatError
+// for an absent base, too.
 void read_rotary_by_layer(ConfigFile& file, ModelConfig& config, const std::vector<bool>& is_local);
 
 }  // namespace heed

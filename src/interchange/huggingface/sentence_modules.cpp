@@ -33,7 +33,7 @@ std::vector<Module> modules_in(const std::filesystem::path& folder) {
     const bool fits = one.is_object() && one.value("type", json()).is_string() && one.value("path", json()).is_string();
     require<FormatError>(fits, where, "has a module without \"type\" or \"path\"");
     const auto type = one.at("type").get<std::string>(), path = one.at("path").get<std::string>();
-    require<FormatError>(path.empty() || std::filesystem::path(path).filename() == path, where,
+    require<FormatError>(path.empty() || is_plain_name(path), where,
                          "\"path\" is \"{}\", expected the name of a folder in the same folder", shown(path));
     modules.push_back({type.substr(type.rfind('.') + 1), path});
   }
@@ -92,7 +92,7 @@ void read_dense(const std::filesystem::path& folder, const Module& module, Forei
   model.names.text_layer = module.path;
 }
 
-// Positions beyond the longest text are not used; texts are cut before.
+// Positions beyond the longest text are not used.
 void read_length(const std::filesystem::path& folder, ForeignModel& model) {
   if (!std::filesystem::exists(folder / kLengthFile)) {
     return;

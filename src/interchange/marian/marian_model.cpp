@@ -172,7 +172,7 @@ int64_t rows_of_table(const MarianFile& file, std::string_view name, int64_t wid
 std::filesystem::path beside_decoder(const std::filesystem::path& folder, std::string_view key,
                                      const std::string& named) {
   const std::filesystem::path name = std::filesystem::path(named).filename();
-  require<FormatError>(!name.empty() && name != "." && name != ".." && std::filesystem::is_regular_file(folder / name),
+  require<FormatError>(is_plain_name(name.string()) && std::filesystem::is_regular_file(folder / name),
                        (folder / kDecoderFile).string(), "'{}': {} is not in the folder", key, shown(named));
   return folder / name;
 }

@@ -300,6 +300,7 @@ bool is_huggingface_tokenizer(std::string_view content) {
 std::unique_ptr<HuggingFaceTokenizer> parse_huggingface_tokenizer(std::string content, std::string_view where,
                                                                   const TokenizerUse& use) {
   huggingface::Json parsed = huggingface::parse_json(content, where);
+  require<FormatError>(parsed.is_object(), where, "expected an object, found {}", parsed.type_name());
   if (use != TokenizerUse{}) {
     parsed[kUseMember] = json_of(use);
     content = parsed.dump();

@@ -142,7 +142,7 @@ json write_tokenizers(const fs::path& folder, const Tokenizers& tokenizers) {
 std::shared_ptr<const Tokenizer> read_tokenizer(const fs::path& folder, const json& entry) {
   const auto name = entry.at("file").get<std::string>();
   const fs::path path = folder / name;
-  require<FormatError>(fs::path(name).filename() == name && !name.empty(), (folder / kDescriptionFile).string(),
+  require<FormatError>(is_plain_name(name), (folder / kDescriptionFile).string(),
                        "'{}' is not the name of a file in the same folder", shown(name));
   const std::string content = read_file(path);
   require<FormatError>(checksum_of(content) == entry.at("checksum"), path.string(),

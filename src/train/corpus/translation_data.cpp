@@ -6,6 +6,7 @@
 #include "checkpoint/model_directory.h"
 #include "data/corpus/overlap.h"
 #include "data/lines/line_reader.h"
+#include "decode/texts/translation_frame.h"
 #include "text/tokenizer_training.h"
 #include "text/unicode/unicode.h"
 #include "train/recipe/recipe_checks.h"
@@ -63,7 +64,11 @@ Tokenizers make_tokenizers(const TranslationRecipe& recipe) {
 
 SentenceMarks marks_of(const TranslationTokenizers& tokenizers) {
   const SpecialTokens& target = tokenizers.target.special();
-  return {.begin = target.bos, .end = target.eos, .source_end = tokenizers.source.special().eos};
+  const TranslationFrame frame(tokenizers, {}, {});
+  return {.begin = target.bos,
+          .end = target.eos,
+          .before_source = frame.before_source(),
+          .after_source = frame.after_source()};
 }
 
 Corpus read_training_corpus(const PairDataRecipe& data, const TranslationTokenizers& tokenizers,

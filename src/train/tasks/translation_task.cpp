@@ -5,7 +5,9 @@
 
 #include "data/batches/even_parts.h"
 #include "decode/texts/text_translation.h"
+#include "decode/texts/translation_frame.h"
 #include "eval/bleu.h"
+#include "train/recipe/recipe_checks.h"
 
 namespace heed {
 namespace {
@@ -33,6 +35,16 @@ class PairShard final : public Shard {
 
 Tokenizers tokenizers_of(const TranslationRecipe& recipe, const TaskSetup& setup) {
   return setup.tokenizers != nullptr ? *setup.tokenizers : make_tokenizers(recipe);
+}
+
+// Other programs' tokenizers put more around a source than the end that the recipe's own checks know.
+TranslationTokenizers pair_of(const Tokenizers& tokenizers, const TranslationRecipe& recipe, int64_t max_length) {
+  const TranslationTokenizers pair = TranslationTokenizers::of(tokenizers);
+  const int64_t around = TranslationFrame(pair, {}, {}).tokens_around_source();
+  check(recipe.data.max_length + around <= max_length,
+        "data.max_length is {} tokens and {} around a source, but model.max_length is {}", recipe.data.max_length,
+        around, max_length);
+  return pair;
 }
 
 double loss_per_token(const TextTranslator& translator, const ValidationText& text) {
@@ -77,7 +89,7 @@ TranslationTask::TranslationTask(const Recipe& recipe, const TaskSetup& setup)
       batches_per_update_(recipe.training.accumulate),
       shards_per_batch_(shards_per_batch(recipe.training)),
       tokenizers_(tokenizers_of(recipe_, setup)),
-      pair_(TranslationTokenizers::of(tokenizers_)),
+      pair_(pair_of(tokenizers_, recipe_, recipe.model.max_length)),
       subwords_(recipe_, static_cast<uint64_t>(recipe.training.seed), pair_),
       corpus_(read_training_corpus(recipe_.data, pair_, setup)),
       validation_(setup.stored != nullptr ? stored_validation_text(*setup.stored) : read_validation_text(recipe_.data)),

@@ -49,6 +49,12 @@ class ChatTest(heed_cli.CliTest):
         self.assertEqual(found["prompt"], "[system] s\n[user] a\n[assistant] b</s>\n[critic] c\n[assistant] ")
         self.assertEqual(found["tokens"], 6)
 
+    def test_a_quantized_model_keeps_the_template(self):
+        small = self.path / "small"
+        result = run("quantize", "--model", self.model, "--out", small, "--type", "f32")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(self.chat("Hello\n", model=small), self.chat("Hello\n"))
+
     def test_marks_in_the_template_are_the_model_s_tokens(self):
         marked, spelled = self.path / "marked", self.path / "spelled"
         for folder, template in ((marked, "{{ bos_token }}{{ messages[0].content }}{{ eos_token }}x"),

@@ -16,8 +16,8 @@ class Pairs : public InFolder {
     return read_corpus({{{put("s", source)}, encode_words, 100}, {{put("t", target)}, encode_words, 90, 0}}, {}, pool);
   }
 
-  static constexpr SentenceMarks kSpecial{TokenId(1), TokenId(2), {}};
-  static constexpr SentenceMarks kWithSourceEnd{TokenId(1), TokenId(2), TokenId(3)};
+  inline static const SentenceMarks kSpecial{TokenId(1), TokenId(2)};
+  inline static const SentenceMarks kAroundSource{TokenId(1), TokenId(2), {4, 5}, {3}};
 };
 
 TEST_F(Pairs, HaveTargetsShiftedAgainstTheExpectedTokens) {
@@ -35,10 +35,10 @@ TEST_F(Pairs, HaveTargetsShiftedAgainstTheExpectedTokens) {
   EXPECT_THAT(pairs.origins, ElementsAre(LineOrigin{0, 3}, LineOrigin{0, 1}, LineOrigin{0, 2}));
 }
 
-TEST_F(Pairs, MayMarkTheEndOfTheirSources) {
-  const RaggedPairs pairs = make_pairs(corpus(), std::vector<int64_t>{1, 0}, kWithSourceEnd);
-  EXPECT_THAT(pairs.source.ids, ElementsAre(13, 3, 10, 11, 12, 3));
-  EXPECT_THAT(pairs.source.sequence(1), ElementsAre(10, 11, 12, 3));
+TEST_F(Pairs, MayHaveTokensAroundTheirSources) {
+  const RaggedPairs pairs = make_pairs(corpus(), std::vector<int64_t>{1, 0}, kAroundSource);
+  EXPECT_THAT(pairs.source.ids, ElementsAre(4, 5, 13, 3, 4, 5, 10, 11, 12, 3));
+  EXPECT_THAT(pairs.source.sequence(1), ElementsAre(4, 5, 10, 11, 12, 3));
 }
 
 TEST_F(Pairs, CanBeChangedByACallback) {
@@ -68,7 +68,7 @@ TEST_F(Pairs, ExpectTheNextInputToken) {
 
 TEST_F(Pairs, TakeThePredictedNumberOfRows) {
   const Corpus three = corpus();
-  for (const SentenceMarks& special : {kSpecial, kWithSourceEnd}) {
+  for (const SentenceMarks& special : {kSpecial, kAroundSource}) {
     const SentenceLengths lengths = pair_lengths(three, special);
     for (int64_t s = 0; s < three.size(); ++s) {
       const RaggedPairs pairs = make_pairs(three, std::vector{s}, special);
@@ -92,11 +92,11 @@ TEST_F(Pairs, RefuseSentenceMarksOutsideTheVocabulary) {
   const auto refusal = [&](const SentenceMarks& special) {
     return message_of<ShapeError>([&] { make_pairs(three, std::vector<int64_t>{0}, special); });
   };
-  EXPECT_EQ(refusal({TokenId(90), TokenId(2), {}}), "pairs: the begin of a target is 90 in a vocabulary of 90");
-  EXPECT_EQ(refusal({TokenId(1), TokenId(-1), {}}), "pairs: the end of a target is -1 in a vocabulary of 90");
-  EXPECT_EQ(refusal({TokenId(1), TokenId(2), TokenId(100)}),
-            "pairs: the end of a source is 100 in a vocabulary of 100");
-  EXPECT_EQ(refusal({TokenId(1), TokenId(2), TokenId(99)}), "");
+  EXPECT_EQ(refusal({TokenId(90), TokenId(2)}), "pairs: the begin of a target is 90 in a vocabulary of 90");
+  EXPECT_EQ(refusal({TokenId(1), TokenId(-1)}), "pairs: the end of a target is -1 in a vocabulary of 90");
+  EXPECT_EQ(refusal({TokenId(1), TokenId(2), {}, {100}}), "pairs: the end of a source is 100 in a vocabulary of 100");
+  EXPECT_EQ(refusal({TokenId(1), TokenId(2), {-1}, {}}), "pairs: the begin of a source is -1 in a vocabulary of 100");
+  EXPECT_EQ(refusal({TokenId(1), TokenId(2), {99}, {99}}), "");
 }
 
 TEST_F(Pairs, RefuseACorpusOfOneSide) {

@@ -54,6 +54,17 @@ TEST(HuggingFaceTokenizer, IsRecognizedByItsBytes) {
   EXPECT_EQ(tokenizer->vocabulary_size(), 9);
 }
 
+TEST(HuggingFaceTokenizer, AFileThatIsNotAnObjectIsRefusedByItsName) {
+  for (const char* const text : {"[]", "null", "5"}) {
+    try {
+      parse_huggingface_tokenizer(text, "t.json", {.rows = 8});
+      ADD_FAILURE() << "accepted";
+    } catch (const FormatError& error) {
+      EXPECT_TRUE(std::string_view(error.what()).starts_with("t.json: expected an object, found ")) << error.what();
+    }
+  }
+}
+
 TEST(HuggingFaceTokenizer, EncodesSpecialTokensOfTextOnlyWhenAskedTo) {
   const auto tokenizer = parsed(bert_document());
   EXPECT_EQ(numbers_of(tokenizer->encode("[MASK]")), (std::vector<int32_t>{1, 1, 1}));

@@ -6,7 +6,7 @@
 
 namespace heed {
 
-// The same value as from_half() in tensor/half.h, without a branch: the exponent's bias differs by 112.
+// From 5 bits of exponent and 11 of significand, without a branch: the exponent's bias differs by 112.
 inline float widened_half(uint16_t half) {
   const uint32_t magnitude = static_cast<uint32_t>(half & 0x7fffU) << 13U;
   const auto scaled = std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) * 0x1p112F);

@@ -1,0 +1,136 @@
+// What a config.json says, as published models have it, and what is refused.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/errors.h"
+#include "base/system/files.h"
+#include "checkpoint/model_directory.h"
+#include "interchange/huggingface/huggingface_model.h"
+#include "source_root.h"
+#include "test_folder.h"
+
+namespace heed::test {
+namespace {
+
+using nlohmann::json;
+
+// A golden model's directory, with other files in the place of some.
+class ChangedFolder {
+ public:
+  ChangedFolder(const std::string& golden, const std::map<std::string, json>& files) : folder_(folder_of_test()) {
+    const std::filesystem::path original = source_root() / "tests/interchange/golden" / golden;
+    std::filesystem::remove_all(folder_);
+    std::filesystem::copy(original, folder_, std::filesystem::copy_options::recursive);
+    for (const auto& [name, changes] : files) {
+      json content = json::parse(read_file(original / name));
+      content.merge_patch(changes);
+      std::ofstream(folder_ / name) << content;
+    }
+  }
+  ~ChangedFolder() { std::filesystem::remove_all(folder_); }
+  ChangedFolder(const ChangedFolder&) = delete;
+  ChangedFolder& operator=(const ChangedFolder&) = delete;
+
+  ModelConfig config() const { return read_huggingface_model(folder_).config; }
+  // The message without the folder; empty where the model is read.
+  std::string refusal() const {
+    return refusal_of([&] { read_huggingface_model(folder_); });
+  }
+  std::string refusal_of_tokenizers() const {
+    return refusal_of([&] { load_tokenizers({folder_}, load_description({folder_})); });
+  }
+
+ private:
+  template <class Read>
+  std::string refusal_of(Read read) const {
+    try {
+      read();
+    } catch (const FormatError& error) {
+      const std::string text = error.what(), folder = folder_.string();
+      return text.starts_with(folder) ? text.substr(text.find_first_not_of("/: ", folder.size())) : text;
+    }
+    return "";
+  }
+
+  std::filesystem::path folder_;
+};
+
+ModelConfig config_with(const std::string& golden, const json& changes) {
+  return ChangedFolder(golden, {{"config.json", changes}}).config();
+}
+std::string refusal_of(const std::string& golden, const json& changes) {
+  return ChangedFolder(golden, {{"config.json", changes}}).refusal();
+}
+
+TEST(ForeignConfigs, PythiaNamesTheBaseOfItsRotaryPositionsInItsOwnWay) {
+  const json published{{"rope_theta", nullptr}, {"partial_rotary_factor", nullptr}, {"rotary_emb_base", 5000}};
+  const ModelConfig config = config_with("decoders/gpt-neox", published);
+  EXPECT_EQ(config.rotary_base, PerLayer<double>(5000.0));
+  EXPECT_EQ(config.rotary_width, config_with("decoders/gpt-neox", json::object()).rotary_width);
+}
+
+TEST(ForeignConfigs, FilesBeforeTheBaseOfRotaryPositionsWasASettingMeanTenThousand) {
+  EXPECT_EQ(config_with("decoders/llama", {{"rope_theta", nullptr}}).rotary_base, PerLayer<double>(10000.0));
+}
+
+TEST(ForeignConfigs, APartOfAHeadIsRotatedAlsoWhereTheNewerTableOfRotaryParametersSaysSo) {
+  const json newer{
+      {"rope_theta", nullptr},
+      {"rope_parameters", {{"rope_theta", 20000.0}, {"rope_type", "default"}, {"partial_rotary_factor", 0.7}}}};
+  const ModelConfig config = config_with("decoders/phi-3", newer);
+  EXPECT_EQ(config.width_of_head(), 6);
+  EXPECT_EQ(config.rotary_width, 4);
+  EXPECT_EQ(refusal_of("decoders/phi-3", {{"partial_rotary_factor", 0}}),
+            "config.json: \"partial_rotary_factor\" is 0, expected above 0 and at most 1");
+}
+
+TEST(ForeignConfigs, LayersWithoutPositionsAreNotReadAsOthers) {
+  EXPECT_THAT(refusal_of("decoders/llama", {{"model_type", "smollm3"}, {"no_rope_layers", {1, 0}}}),
+              testing::StartsWith("config.json: \"model_type\" is \"smollm3\", which heed does not read"));
+}
+
+TEST(ForeignConfigs, WindowsAreOfOneTokenOrMoreAndComeBackAfterOneLayerOrMore) {
+  const json no_types{{"layer_types", nullptr}, {"sliding_window_pattern", 0}};
+  EXPECT_EQ(refusal_of("decoders/gemma-3", no_types),
+            "config.json: \"sliding_window_pattern\" is 0, expected at least 1");
+  for (const char* const model : {"decoders/gemma-2", "decoders/mistral"}) {
+    EXPECT_EQ(refusal_of(model, {{"sliding_window", 0}}), "config.json: \"sliding_window\" is 0, expected above 0");
+  }
+}
+
+TEST(ForeignConfigs, ATranslationBeginsWithATokenOfTheVocabulary) {
+  for (const int64_t token : {int64_t{-1}, int64_t{54}, (int64_t{1} << 32) + 1}) {
+    const ChangedFolder folder("encoder_decoders/marian",
+                               {{"generation_config.json", {{"decoder_start_token_id", token}}}});
+    EXPECT_EQ(folder.refusal(), fmt::format("generation_config.json: \"decoder_start_token_id\" is {}, but the "
+                                            "vocabulary has the tokens 0 to 53",
+                                            token));
+  }
+}
+
+TEST(ForeignConfigs, ATokenizerThatEndsNoTextIsRefusedForTranslation) {
+  const json without{{"eos_token", nullptr}};
+  const ChangedFolder folder("encoder_decoders/t5",
+                             {{"tokenizer.json", {{"added_tokens", json::array()}, {"post_processor", nullptr}}},
+                              {"tokenizer_config.json", without},
+                              {"special_tokens_map.json", without}});
+  EXPECT_EQ(folder.refusal_of_tokenizers(),
+            "has no bos or no eos, which translation needs: learn the tokenizer with both");
+}
+
+TEST(ForeignConfigs, ModulesLieInTheModelsFolder) {
+  for (const char* const path : {"..", ".", "../2_Dense", "/tmp"}) {
+    json modules =
+        json::parse(read_file(source_root() / "tests/interchange/golden/encoders/sentence-dense/modules.json"));
+    modules.at(2)["path"] = path;
+    const ChangedFolder folder("encoders/sentence-dense", {{"modules.json", modules}});
+    EXPECT_EQ(folder.refusal(),
+              fmt::format("modules.json: \"path\" is \"{}\", expected the name of a folder in the same folder", path));
+  }
+}
+
+}  // namespace
+}  // namespace heed::test

@@ -1,0 +1,72 @@
+"""Other programs' models from outside: what heed import makes of them, and what is refused."""
+
+import shutil
+import unittest
+
+import heed_cli
+from heed_cli import SOURCE, heed
+
+GOLDEN = SOURCE / "tests" / "interchange" / "golden"
+GREEDY = ("--temperature", 0, "--max-tokens", 6, "--prompt", "the cat")
+LANGUAGES = ("--source-language", "eng_Latn", "--target-language", "deu_Latn")
+
+
+class ImportTest(heed_cli.CliTest):
+    def answer(self, *arguments):
+        result = heed(*arguments, "--threads", 1, text="the cat sat\n")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        return result.stdout
+
+    def test_an_imported_model_answers_as_the_original(self):
+        for name, command, options in (("decoders/llama", "generate", GREEDY), ("decoders/gpt2-pickled", "generate", GREEDY),
+                                       ("encoder_decoders/marian-apart", "translate", ("--scores",)),
+                                       ("encoder_decoders/t5", "translate", ("--scores",)),
+                                       ("encoder_decoders/nllb", "translate", LANGUAGES),
+                                       ("encoders/sentence-dense", "embed", ()), ("encoders/bert-token", "tag", ())):
+            with self.subTest(name):
+                imported, small = self.path / f"{name}-imported", self.path / f"{name}-int8"
+                imported.parent.mkdir(exist_ok=True)
+                self.assertEqual(heed("import", GOLDEN / name, "--out", imported).returncode, 0)
+                self.assertEqual(self.answer(command, "--model", imported, *options),
+                                 self.answer(command, "--model", GOLDEN / name, *options))
+                self.assertEqual(heed("quantize", "--model", imported, "--out", small).returncode, 0)
+                self.answer(command, "--model", small, *options)
+
+    def test_a_refused_model_leaves_no_folder(self):
+        source, imported = self.path / "source", self.path / "imported"
+        shutil.copytree(GOLDEN / "decoders" / "llama", source)
+        weights = (source / "model.safetensors").read_bytes()
+        (source / "model.safetensors").write_bytes(weights[:len(weights) // 2])
+        result = heed("import", source, "--out", imported)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn(f"{source}/model.safetensors: ", result.stderr)
+        self.assertFalse(imported.exists())
+
+    def test_words_and_marks_are_not_languages(self):
+        for name, source in (("nllb", "eng_Latn"), ("mbart-50", "en_XX")):
+            for language in ("a", "</s>"):
+                result = heed("translate", "--model", GOLDEN / "encoder_decoders" / name, "--source-language", source,
+                              "--target-language", language, text="the cat\n")
+                self.assertEqual((result.returncode, result.stdout), (2, ""))
+                self.assertIn(f"'{language}' is not a language of the model", result.stderr)
+
+    def test_an_adapter_s_base_is_imported_first(self):
+        text = self.file("text", "the cat sat\n" * 8)
+        for base, code in (("decoders/llama", 2), ("imported", 0)):
+            folder = self.path / base if code == 0 else GOLDEN / base
+            if code == 0:
+                self.assertEqual(heed("import", GOLDEN / "decoders" / "llama", "--out", folder).returncode, 0)
+            settings = heed("inspect", folder).stdout.split("\n\n")[0].split("\nfamily")[0]
+            model = "\n".join(line for line in settings.splitlines() if " = " in line and "_vocabulary" not in line)
+            recipe = self.file("recipe.toml", f'[model]\n{model}\n[training]\nfrom = "{folder}"\nupdates = 1\n'
+                               f'[data]\ntrain = "{text}"\ncontext = 16\n[checkpoints]\nfinal = "last"\n[adapter]\n'
+                               'rank = 2\nmatrices = ["*attention*"]\n')
+            result = heed("train", recipe, "--out", self.path / f"run{code}", "--threads", 1)
+            self.assertEqual(result.returncode, code, result.stderr)
+            if code == 2:
+                self.assertIn("heed import", result.stderr)
+                self.assertFalse((self.path / f"run{code}").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -178,8 +178,7 @@ bool Arena::extend(int64_t bytes) {
 }
 
 bool Arena::add_range(int64_t bytes) {
-  std::byte* const address =
-      source_ != nullptr ? source_->allocate(bytes) : map_memory(distant_address(), bytes);
+  std::byte* const address = source_ != nullptr ? source_->allocate(bytes) : map_memory(distant_address(), bytes);
   if (address == nullptr) {
     return false;
   }

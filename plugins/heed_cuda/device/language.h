@@ -46,9 +46,7 @@ __device__ inline T from_float(float x) {
 }
 
 // The index of this thread in a grid of one dimension, and how many there are: for loops that take every n-th element.
-__device__ inline int64_t thread_of_grid() {
-  return static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-}
+__device__ inline int64_t thread_of_grid() { return static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
 __device__ inline int64_t threads_of_grid() { return static_cast<int64_t>(gridDim.x) * blockDim.x; }
 
 // The sum, or the largest, of a warp's values, in every lane: a tree whose order is the same in all of them.

@@ -15,16 +15,6 @@ namespace {
 
 }  // namespace
 
-void pool(Context& /*context*/, const PoolForward& /*call*/) { missing("pool"); }
-void pool_backward(Context& /*context*/, const PoolBackward& /*call*/) { missing("pool_backward"); }
-void logit_sums(Context& /*context*/, const LogitSums& /*call*/) { missing("logit_sums"); }
-void divided_loss(Context& /*context*/, const DividedLoss& /*call*/) { missing("divided_loss"); }
-void label_loss(Context& /*context*/, const LabelLoss& /*call*/) { missing("label_loss"); }
-void log_softmax(Context& /*context*/, const ConstView& /*logits*/, const View& /*log_probs*/) { missing("log_softmax"); }
-void selected_log_softmax(Context& /*context*/, const SelectedLogSoftmax& /*call*/) { missing("selected_log_softmax"); }
-void average_probabilities(Context& /*context*/, const AverageProbabilities& /*call*/) { missing("average_probabilities"); }
-void muon_direction(Context& /*context*/, const MuonDirection& /*call*/) { missing("muon_direction"); }
-void muon_step(Context& /*context*/, const MuonStep& /*call*/) { missing("muon_step"); }
 void append_key_values(Context& /*context*/, const KeyValueAppend& /*call*/) { missing("append_key_values"); }
 void attention(Context& /*context*/, const AttentionForward& /*call*/) { missing("attention"); }
 void attention_backward(Context& /*context*/, const AttentionBackward& /*call*/) { missing("attention_backward"); }

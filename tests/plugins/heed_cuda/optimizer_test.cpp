@@ -163,5 +163,55 @@ TEST_P(CudaNorms, SumsInOrder) {
   }
 }
 
+class CudaMuon : public CudaTest {};
+HEED_ON_CUDA(CudaMuon);
+
+TEST_P(CudaMuon, MatchesTheReference) {
+  for (const auto& [rows, columns] : std::vector<std::pair<int64_t, int64_t>>{{1, 1}, {3, 5}, {17, 32}, {130, 257}}) {
+    for (const double max_norm : {0.0, 0.5}) {
+      SCOPED_TRACE(fmt::format("{} x {}, max norm {}", rows, columns, max_norm));
+      MuonCase c = MuonCase::make(types(), rows, columns);
+      c.max_norm = max_norm;
+      const MuonCase actual = c.cloned(types()), expected = c.cloned(kReferenceTypes);
+      actual.run(cuda());
+      expected.run(reference());
+      EXPECT_TRUE(close(actual.moments, expected.moments, kF32));
+      EXPECT_TRUE(close(actual.direction, expected.direction, stored()));
+      // The step is taken by the direction as it was rounded.
+      const MuonCase stepped = c.cloned(kReferenceTypes);
+      reference().muon_step({.weights = stepped.weights.view(),
+                             .direction = actual.direction.view(),
+                             .squared_norm = stepped.squared_norm.view(),
+                             .learning_rate = 0.1,
+                             .scale = 2.0,
+                             .weight_decay = 0.5});
+      EXPECT_TRUE(close(actual.weights, stepped.weights, kF32));
+      EXPECT_TRUE(actual.gradients.untouched());
+      EXPECT_TRUE(actual.direction.untouched());
+      EXPECT_TRUE(actual.copy.untouched());
+      EXPECT_EQ(host<bf16>(actual.copy.view())(0, 0).bits, bf16(host<float>(actual.weights.view())(0, 0)).bits);
+    }
+  }
+}
+
+TEST_P(CudaMuon, ANormThatIsNotFiniteChangesNothing) {
+  const MuonCase c = MuonCase::make(types(), 5, 9).cloned(types());
+  const MuonCase before = c.cloned(types());
+  c.squared_norm.set(0, 0, std::numeric_limits<double>::quiet_NaN());
+  c.gradients.set(2, 3, std::numeric_limits<double>::quiet_NaN());
+  c.run(cuda());
+  EXPECT_TRUE(same_bits(c.weights, before.weights));
+  EXPECT_TRUE(same_bits(c.moments, before.moments));
+  EXPECT_EQ(c.direction.get(2, 3), 0.0);
+}
+
+TEST_P(CudaMuon, AZeroGradientGivesNoDirection) {
+  const MuonCase c = MuonCase::make(types(), 5, 9);
+  cuda().fill(c.gradients.view(), 0.0);
+  cuda().fill(c.moments.view(), 0.0);
+  c.run(cuda());
+  EXPECT_EQ(c.direction.get(2, 3), 0.0);
+}
+
 }  // namespace
 }  // namespace heed::test

@@ -138,5 +138,41 @@ TEST_P(CudaSelectRows, RepeatedRowsAreRoundedOnce) {
   EXPECT_EQ(d_x.get(1, 0), 0.0);
 }
 
+class CudaPool : public CudaTest {
+ protected:
+  void expect_same(const PoolCase& c) {
+    const auto actual = c.forward(cuda(), types()), expected = c.forward(reference(), kReferenceTypes);
+    EXPECT_TRUE(close(actual.y, expected.y, stored()));
+    if (c.kind == Pooling::max) {
+      EXPECT_TRUE(same_bits(actual.chosen, expected.chosen));
+    }
+    for (const Write write : {Write::overwrite, Write::add}) {
+      EXPECT_TRUE(close(c.backward(cuda(), types(), write), c.backward(reference(), kReferenceTypes, write), stored()));
+    }
+  }
+};
+HEED_ON_CUDA(CudaPool);
+
+TEST_P(CudaPool, MatchesTheReference) {
+  with_each_layout([&] {
+    for (const Pooling kind : {Pooling::mean, Pooling::max, Pooling::mean_sqrt_length}) {
+      for (const int64_t columns : kPackColumns) {
+        SCOPED_TRACE(fmt::format("{} columns", columns));
+        expect_same(PoolCase::make(types(), kind, {3, 1, 0, 0, 7}, columns));
+      }
+      expect_same(PoolCase::make(types(), kind, {100}, 33));
+    }
+  });
+}
+
+TEST_P(CudaPool, TheFirstOfEqualRowsIsTheMaximum) {
+  PoolCase c = PoolCase::make(types(), Pooling::max, {2, 3}, 5);
+  for (int64_t r = 0; r < c.x.rows(); ++r) {
+    c.x.set(r, 4, -1.0);
+  }
+  EXPECT_EQ(c.forward(cuda(), types()).chosen.get(1, 4), 2.0);
+  expect_same(c);
+}
+
 }  // namespace
 }  // namespace heed::test

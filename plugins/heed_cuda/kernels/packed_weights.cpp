@@ -80,6 +80,5 @@ std::unique_ptr<PackedWeight> select_packed_rows(Context& /*context*/, const Pac
                                                  std::span<const int32_t> /*rows*/) {
   no_kernel();
 }
-std::unique_ptr<Products> Products::make(Queue& /*queue*/) { return std::make_unique<Products>(); }
 
 }  // namespace heed::cuda

@@ -1,6 +1,7 @@
 #include "heed_cuda/kernels/product_launch.h"
 
 #include "heed_cuda/device/launch.h"
+#include "heed_cuda/kernels/library_product.h"
 #include "heed_cuda/kernels/product_bf16.cuh"
 #include "heed_cuda/kernels/product_f32.cuh"
 #include "heed_cuda/operands.h"
@@ -36,9 +37,6 @@ void start_float(Context& context, const FloatProduct& product, const Finish& fi
 // All tiles give the same bits.
 template <RowsOf kRowsOfA, RowsOf kRowsOfB, class Finish>
 void start(Context& context, const FloatProduct& product, const Finish& finish) {
-  if (product.size.m == 0 || product.size.n == 0) {
-    return;
-  }
   if (product.a.type == DType::bf16 && product.b.type == DType::bf16) {
     fills(context, product.size, LargeBf16Tile::kRows)
         ? start_bf16<LargeBf16Tile, kRowsOfA, kRowsOfB>(context, product, finish)
@@ -56,16 +54,55 @@ void start(Context& context, const FloatProduct& product, const Finish& finish) 
   });
 }
 
+// Smaller products are as fast by own kernels, and have the same bits in any company.
+constexpr int64_t kLeastForLibrary = int64_t{1} << 24;  // multiply-adds
+
+bool by_library(Context& context, const FloatProduct& product, RowsOf of_a, RowsOf of_b, const FinishGradient& finish) {
+  const auto& [a, b, size] = product;
+  if (size.m * size.n * size.k < kLeastForLibrary || a.type != b.type ||
+      (finish.d.type != a.type && finish.d.type != DType::f32)) {
+    return false;
+  }
+  return context.products->multiply({{a.data, a.stride, a.type, of_a},
+                                     {b.data, b.stride, b.type, of_b},
+                                     size,
+                                     finish.d.data,
+                                     finish.d.stride,
+                                     finish.d.type,
+                                     finish.scale,
+                                     finish.adds});
+}
+
+// Whether nothing follows the sums.
+bool is_plain(const FinishForward& finish) {
+  return finish.bias.empty() && finish.before.empty() && finish.activation == Activation::none &&
+         !finish.dropout.active();
+}
+
+bool is_empty(const ProductSize& size) { return size.m == 0 || size.n == 0; }
+
 }  // namespace
 
-void multiply(Context& context, const FloatProduct& product, const FinishForward& finish) {
-  start<RowsOf::outer, RowsOf::outer>(context, product, finish);
+void multiply_rows(Context& context, const FloatProduct& product, Company company, const FinishForward& finish) {
+  if (is_empty(product.size)) {
+    return;
+  }
+  const bool may = company == Company::fixed && is_plain(finish);
+  if (!may || !by_library(context, product, RowsOf::outer, RowsOf::outer, {finish.y, false, 1.0F, finish.columns})) {
+    start<RowsOf::outer, RowsOf::outer>(context, product, finish);
+  }
 }
-void multiply_by_columns(Context& context, const FloatProduct& product, const FinishGradient& finish) {
-  start<RowsOf::outer, RowsOf::k>(context, product, finish);
+
+void multiply_rows_and_columns(Context& context, const FloatProduct& product, const FinishGradient& finish) {
+  if (!is_empty(product.size) && !by_library(context, product, RowsOf::outer, RowsOf::k, finish)) {
+    start<RowsOf::outer, RowsOf::k>(context, product, finish);
+  }
 }
+
 void multiply_columns(Context& context, const FloatProduct& product, const FinishGradient& finish) {
-  start<RowsOf::k, RowsOf::k>(context, product, finish);
+  if (!is_empty(product.size) && !by_library(context, product, RowsOf::k, RowsOf::k, finish)) {
+    start<RowsOf::k, RowsOf::k>(context, product, finish);
+  }
 }
 
 }  // namespace heed::cuda

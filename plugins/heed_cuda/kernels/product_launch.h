@@ -22,16 +22,21 @@ struct AnyOperand {
   }
 };
 
-// A product of this size: C[m, n] = sum over k of A[m, k] B[n, k]. Products of two operands in bf16 are by the matrix
-// units, others in f32.
+// C[m, n] = sum over k of A[m, k] B[n, k]. Products of two operands in bf16 are by the matrix units, others in f32.
 struct FloatProduct {
   AnyOperand a, b;
   ProductSize size;
 };
 
-void multiply(Context& context, const FloatProduct& product, const FinishForward& finish);  // rows of A and B: outer
-void multiply_by_columns(Context& context, const FloatProduct& product,
-                         const FinishGradient& finish);                                              // B's rows are k's
-void multiply_columns(Context& context, const FloatProduct& product, const FinishGradient& finish);  // rows of both
+// What else may be multiplied along with a row: in training the same rows each time, in decoding any.
+enum class Company : uint8_t { fixed, any };
+
+// Of rows of A and B: A[m, :] and B[n, :] are rows in memory. A result has the same bits in any company, if it may have
+// any.
+void multiply_rows(Context& context, const FloatProduct& product, Company company, const FinishForward& finish);
+// B[:, k] is a row in memory.
+void multiply_rows_and_columns(Context& context, const FloatProduct& product, const FinishGradient& finish);
+// A[:, k] and B[:, k] are rows.
+void multiply_columns(Context& context, const FloatProduct& product, const FinishGradient& finish);
 
 }  // namespace heed::cuda

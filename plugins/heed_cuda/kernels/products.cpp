@@ -62,19 +62,20 @@ FinishForward finish_of(Operands& operands, const LinearForward& call) {
 
 }  // namespace
 
+// Decoding packs its weights, training does not.
 void linear(Context& context, const LinearForward& call) {
   Operands operands(context);
   const ConstView weight = matrix_of(call.weight);
-  multiply(context,
-           {operand(operands, call.x), operand(operands, weight), {call.x.rows(), weight.rows(), weight.columns()}},
-           finish_of(operands, call));
+  multiply_rows(
+      context, {operand(operands, call.x), operand(operands, weight), {call.x.rows(), weight.rows(), weight.columns()}},
+      call.weight.packed == nullptr ? Company::fixed : Company::any, finish_of(operands, call));
   operands.finish();
 }
 
 void linear_input_gradient(Context& context, const LinearInputGradient& call) {
   Operands operands(context);
   const ConstView weight = call.weight.matrix;
-  multiply_by_columns(
+  multiply_rows_and_columns(
       context,
       {operand(operands, call.d_y), operand(operands, weight), {call.d_y.rows(), weight.columns(), weight.rows()}},
       gradient(operands, call.d_x, call.write, call.scale));

@@ -71,6 +71,17 @@ TEST_P(CudaLinear, MatchesTheReferenceWithManyTiles) {
   expect_gradients(make_case(150, 130, 270), 0.5);
 }
 
+// Large enough for the device's library.
+TEST_P(CudaLinear, LargeProductsMatchTheReference) {
+  LinearCase c = make_case(264, 256, 272);
+  expect_gradients(c, 0.5);
+  c.bias = {};
+  const Guarded y(storage(), 264, 272), expected(DType::f64, 264, 272);
+  cuda().linear({.x = c.x.view(), .weight = {c.weight.view()}, .y = y.view()});
+  reference().linear({.x = c.x.view(), .weight = {c.weight.view()}, .y = expected.view()});
+  EXPECT_TRUE(close(y, expected, stored()));
+}
+
 TEST_P(CudaLinear, EveryActivationWithDropoutMatchesTheReference) {
   for (const Activation activation : kActivations) {
     for (const float p : {0.0F, 0.25F}) {

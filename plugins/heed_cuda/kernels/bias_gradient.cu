@@ -1,4 +1,4 @@
-#include "heed_cuda/kernels/column_sums.h"
+#include "heed_cuda/kernels/bias_gradient.h"
 
 #include "base/rounding.h"
 #include "heed_cuda/device/launch.h"

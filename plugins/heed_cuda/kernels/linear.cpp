@@ -1,6 +1,6 @@
 #include "heed_cuda/kernels/products.h"
 
-#include "heed_cuda/kernels/column_sums.h"
+#include "heed_cuda/kernels/bias_gradient.h"
 #include "heed_cuda/kernels/packed_weights.h"
 #include "heed_cuda/kernels/product_launch.h"
 #include "heed_cuda/operands.h"

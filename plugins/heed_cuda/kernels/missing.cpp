@@ -25,16 +25,5 @@ void linear_attention_backward(Context& /*context*/, const LinearAttentionBackwa
 void fold_linear_attention(Context& /*context*/, const LinearAttentionFold& /*call*/) { missing("fold_linear_attention"); }
 void ssru(Context& /*context*/, const SsruForward& /*call*/) { missing("ssru"); }
 void ssru_backward(Context& /*context*/, const SsruBackward& /*call*/) { missing("ssru_backward"); }
-std::unique_ptr<PackedWeight> pack(Context& /*context*/, const Shape& /*shape*/, ProductTypes /*types*/, const RowSource& /*rows*/) { missing("pack"); }
-std::unique_ptr<PackedWeight> pack(Context& /*context*/, const Int8Matrix& /*matrix*/) { missing("pack"); }
-std::unique_ptr<PackedWeight> pack(Context& /*context*/, const Int4Matrix& /*matrix*/) { missing("pack"); }
-std::unique_ptr<PackedWeight> pack(Context& /*context*/, const Int8Panels& /*panels*/) { missing("pack"); }
-std::unique_ptr<PackedWeight> pack(Context& /*context*/, const Int4Panels& /*panels*/) { missing("pack"); }
-std::unique_ptr<PackedWeight> pack(Context& /*context*/, const HalfPanels& /*panels*/, DType /*inputs*/) { missing("pack"); }
-std::unique_ptr<PackedWeight> select_packed_rows(Context& /*context*/, const PackedWeight& /*matrix*/, std::span<const int32_t> /*rows*/) { missing("select_packed_rows"); }
-std::unique_ptr<Products> Products::make(Queue& /*queue*/) { return std::make_unique<Products>(); }
-void linear(Context& /*context*/, const LinearForward& /*call*/) { missing("linear"); }
-void linear_input_gradient(Context& /*context*/, const LinearInputGradient& /*call*/) { missing("linear_input_gradient"); }
-void linear_weight_gradient(Context& /*context*/, const LinearWeightGradient& /*call*/) { missing("linear_weight_gradient"); }
 
 }  // namespace heed::cuda

@@ -82,5 +82,76 @@ TEST_P(CudaLoss, ARowOfLogitsGivesTheSameBitsAloneAndAmongOthers) {
   }
 }
 
+class CudaOutputLoss : public CudaTest {
+ protected:
+  void expect_same(const LossCase& c) {
+    const auto actual = c.forward(cuda(), types()), expected = c.forward(reference(), kReferenceTypes);
+    EXPECT_TRUE(close(actual.losses, expected.losses, kF32));
+    EXPECT_TRUE(close(actual.d_logits, expected.d_logits, stored()));
+  }
+};
+HEED_ON_CUDA(CudaOutputLoss);
+
+TEST_P(CudaOutputLoss, MatchesTheReference) {
+  with_each_layout([&] {
+    for (const int64_t vocabulary : {2, 17, 33, 257, 1030}) {
+      SCOPED_TRACE(vocabulary);
+      expect_same(LossCase::make(types(), 6, 33, vocabulary));
+    }
+  });
+  expect_same(LossCase::make(types(), 70, 20, 70));
+}
+
+TEST_P(CudaOutputLoss, MatchesTheReferenceWithEveryOption) {
+  for (const double smoothing : {0.0, 0.1, 1.0}) {
+    LossCase c = LossCase::make(types(), 9, 33, 300);
+    c.smoothing = smoothing;
+    expect_same(c);
+    c.bias = {};
+    expect_same(c);
+  }
+  for (const double cap : {0.5, 3.0, 50.0}) {
+    LossCase c = LossCase::make(types(), 9, 33, 300);
+    c.cap = cap;
+    expect_same(c);
+    c.x.set(1, 5, std::nan(""));
+    EXPECT_TRUE(std::isnan(c.forward(cuda(), types()).losses.get(1, 0)));
+  }
+}
+
+TEST_P(CudaOutputLoss, WithoutGradientsTheLossIsTheSameBits) {
+  const LossCase c = LossCase::make(types(), 20, 33, 300);
+  const Guarded losses(DType::f32, 20, 2);
+  cuda().output_loss({.x = c.x.view(),
+                      .weight = {c.weight.view()},
+                      .bias = c.bias.view(),
+                      .targets = c.targets.view(),
+                      .smoothing = c.smoothing,
+                      .losses = losses.view()});
+  EXPECT_TRUE(same_bits(losses, c.forward(cuda(), types()).losses));
+  EXPECT_TRUE(losses.untouched());
+}
+
+// In f32, the logits are where the gradients will be.
+TEST_P(CudaOutputLoss, OnTheDeviceTheLossAndItsGradientAreTheSameBits) {
+  const LossCase c = LossCase::make(types(), 20, 33, 300);
+  const Tensor d_logits = cuda().keep({20, 300}, storage());
+  const Guarded losses(DType::f32, 20, 2), found(storage(), 20, 300);
+  cuda().output_loss({.x = c.x.view(),
+                      .weight = {c.weight.view()},
+                      .bias = c.bias.view(),
+                      .targets = c.targets.view(),
+                      .smoothing = c.smoothing,
+                      .losses = losses.view(),
+                      .d_logits = d_logits.view()});
+  cuda().copy(d_logits.view(), found.view());
+  const auto expected = c.forward(cuda(), types());
+  EXPECT_TRUE(same_bits(losses, expected.losses));
+  EXPECT_TRUE(same_bits(found, expected.d_logits));
+}
+
+// More logits than are in memory at a time.
+TEST_P(CudaOutputLoss, ByBlocksOfRowsMatchesTheReference) { expect_same(LossCase::make(types(), 260, 1, 70'000)); }
+
 }  // namespace
 }  // namespace heed::test

@@ -66,8 +66,8 @@ if(CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CUDA_COMPILER_LAUNCHER "${CMAKE_CXX_COMPILER_LAUNCHER}")
 endif()
 
-add_library(heed_cuda MODULE "${cuda_folder}/plugin.cpp" "${cuda_folder}/device/queue_cuda.cpp" ${cuda_sources}
-  ${cuda_kernels})
+file(GLOB device CONFIGURE_DEPENDS "${cuda_folder}/device/*_cuda.cpp")
+add_library(heed_cuda MODULE "${cuda_folder}/plugin.cpp" ${device} ${cuda_sources} ${cuda_kernels})
 target_include_directories(heed_cuda PRIVATE "${PROJECT_SOURCE_DIR}/plugins")
 # fmt does without constexpr where it sees nvcc, in some places and not in others.
 target_compile_definitions(heed_cuda PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:FMT_USE_CONSTEXPR=1>)

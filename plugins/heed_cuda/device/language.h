@@ -3,6 +3,7 @@
 //   - blocks have a multiple of 32 threads, and all threads of a warp take part in its collectives;
 //   - all threads of a block reach each __syncthreads();
 //   - shared memory is dynamic, asked for at the launch (HEED_SHARED);
+//   - loops over what is kept in registers are unrolled (HEED_UNROLL);
 //   - no atomics on floating point, and sums in an order that depends on sizes alone.
 #pragma once
 
@@ -11,9 +12,11 @@
 #ifdef __CUDACC__
 #include <cuda_runtime.h>
 #define HEED_SHARED(name) extern __shared__ __align__(16) unsigned char name[]
+#define HEED_UNROLL _Pragma("unroll")
 #else
 #include "heed_cuda/device/emulation.h"
 #define HEED_SHARED(name) unsigned char* const name = ::heed::cuda::emulation::shared_memory()
+#define HEED_UNROLL
 #endif
 
 #include "tensor/dtype.h"

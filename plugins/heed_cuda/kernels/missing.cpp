@@ -1,6 +1,5 @@
 // Calls that kernels are being written for.
 #include "base/errors.h"
-#include "heed_cuda/kernels/attention.h"
 #include "heed_cuda/kernels/elementwise.h"
 #include "heed_cuda/kernels/loss.h"
 #include "heed_cuda/kernels/optimizer.h"
@@ -48,16 +47,9 @@ void sum(Context& /*context*/, const ConstView& /*x*/, const View& /*total*/) { 
 void adam(Context& /*context*/, const AdamSweep& /*call*/) { missing("adam"); }
 void muon_direction(Context& /*context*/, const MuonDirection& /*call*/) { missing("muon_direction"); }
 void muon_step(Context& /*context*/, const MuonStep& /*call*/) { missing("muon_step"); }
-void append_key_values(Context& /*context*/, const KeyValueAppend& /*call*/) { missing("append_key_values"); }
-void attention(Context& /*context*/, const AttentionForward& /*call*/) { missing("attention"); }
-void attention_backward(Context& /*context*/, const AttentionBackward& /*call*/) { missing("attention_backward"); }
-void spread_buckets(Context& /*context*/, const SpreadBuckets& /*call*/) { missing("spread_buckets"); }
-void spread_buckets_backward(Context& /*context*/, const SpreadBucketsBackward& /*call*/) { missing("spread_buckets_backward"); }
 void linear_attention(Context& /*context*/, const LinearAttentionForward& /*call*/) { missing("linear_attention"); }
 void linear_attention_backward(Context& /*context*/, const LinearAttentionBackward& /*call*/) { missing("linear_attention_backward"); }
 void fold_linear_attention(Context& /*context*/, const LinearAttentionFold& /*call*/) { missing("fold_linear_attention"); }
-void ssru(Context& /*context*/, const SsruForward& /*call*/) { missing("ssru"); }
-void ssru_backward(Context& /*context*/, const SsruBackward& /*call*/) { missing("ssru_backward"); }
 std::unique_ptr<PackedWeight> pack(Context& /*context*/, const Shape& /*shape*/, ProductTypes /*types*/, const RowSource& /*rows*/) { missing("pack"); }
 std::unique_ptr<PackedWeight> pack(Context& /*context*/, const Int8Matrix& /*matrix*/) { missing("pack"); }
 std::unique_ptr<PackedWeight> pack(Context& /*context*/, const Int4Matrix& /*matrix*/) { missing("pack"); }

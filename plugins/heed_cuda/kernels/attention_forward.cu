@@ -1,7 +1,5 @@
 // Attention for everything that its contract allows, in f32: a warp for each query and head. Lanes are keys while scores
 // are computed, and columns while values are summed.
-#include <vector>
-
 #include "heed_cuda/device/launch.h"
 #include "heed_cuda/kernels/attention.h"
 #include "heed_cuda/kernels/attention_frame.h"
@@ -277,18 +275,6 @@ int64_t splits_of(const AttentionFrame& frame) {
   return frame.queries.rows * frame.heads >= kManyWarps ? 1 : std::max<int64_t>(1, ceil_div<int64_t>(keys, kKeySplit));
 }
 
-// Where each sequence's weights begin.
-const int64_t* weight_offsets(Context& context, const AttentionForward& call) {
-  if (call.weights.empty()) {
-    return nullptr;
-  }
-  std::vector<int64_t> first{0};
-  for (int64_t s = 0; s < call.segments->count(); ++s) {
-    first.push_back(first.back() + call.settings.heads * call.segments->length(s) * call.memory.segments->length(s));
-  }
-  return context.uploaded<int64_t>(first);
-}
-
 template <class T, class M>
 void run_attention(Context& context, const AttentionForward& call) {
   Operands operands(context);
@@ -299,7 +285,8 @@ void run_attention(Context& context, const AttentionForward& call) {
                                    token_rows(context, operands, *call.memory.segments, call.memory.table)};
   const auto output = operands.out<T>(call.output);
   auto log_sum_exp = operands.out<float>(call.log_sum_exp);
-  const WeightOperands weights{operands.out<float>(call.weights), weight_offsets(context, call),
+  const WeightOperands weights{operands.out<float>(call.weights),
+                               weight_offsets(context, call.settings.heads, *call.segments, *call.memory.segments),
                                operands.out<float>(call.mass)};
   const bool weighs = !call.weights.empty() || !call.mass.empty();
   Tensor of_weights;

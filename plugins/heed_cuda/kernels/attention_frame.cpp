@@ -25,6 +25,14 @@ TokenRows token_rows(Context& context, Operands& operands, const Segments& segme
   return {context.segments(segments).offsets, operands.in<int32_t>(table.pages), table.page_tokens};
 }
 
+const int64_t* weight_offsets(Context& context, int64_t heads, const Segments& queries, const Segments& keys) {
+  std::vector<int64_t> first{0};
+  for (int64_t s = 0; s < queries.count(); ++s) {
+    first.push_back(first.back() + heads * queries.length(s) * keys.length(s));
+  }
+  return context.uploaded<int64_t>(first);
+}
+
 AttentionFrame frame_of(Context& context, Operands& operands, const AttentionSettings& settings,
                         const Segments& queries, const ConstKeyValueView& memory) {
   AttentionFrame frame;

@@ -11,6 +11,9 @@ AttentionFrame frame_of(Context& context, Operands& operands, const AttentionSet
 
 TokenRows token_rows(Context& context, Operands& operands, const Segments& segments, const PageTable& table);
 
+// Where each sequence's weights begin, and where all end.
+const int64_t* weight_offsets(Context& context, int64_t heads, const Segments& queries, const Segments& keys);
+
 inline Matrix<const float> to_read(const Matrix<float>& x) { return {x.data, x.rows, x.columns, x.stride}; }
 
 template <class M>

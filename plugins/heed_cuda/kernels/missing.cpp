@@ -4,7 +4,6 @@
 #include "heed_cuda/kernels/loss.h"
 #include "heed_cuda/kernels/optimizer.h"
 #include "heed_cuda/kernels/products.h"
-#include "heed_cuda/kernels/recurrence.h"
 #include "heed_cuda/kernels/rows.h"
 
 namespace heed::cuda {
@@ -47,9 +46,6 @@ void sum(Context& /*context*/, const ConstView& /*x*/, const View& /*total*/) { 
 void adam(Context& /*context*/, const AdamSweep& /*call*/) { missing("adam"); }
 void muon_direction(Context& /*context*/, const MuonDirection& /*call*/) { missing("muon_direction"); }
 void muon_step(Context& /*context*/, const MuonStep& /*call*/) { missing("muon_step"); }
-void linear_attention(Context& /*context*/, const LinearAttentionForward& /*call*/) { missing("linear_attention"); }
-void linear_attention_backward(Context& /*context*/, const LinearAttentionBackward& /*call*/) { missing("linear_attention_backward"); }
-void fold_linear_attention(Context& /*context*/, const LinearAttentionFold& /*call*/) { missing("fold_linear_attention"); }
 std::unique_ptr<PackedWeight> pack(Context& /*context*/, const Shape& /*shape*/, ProductTypes /*types*/, const RowSource& /*rows*/) { missing("pack"); }
 std::unique_ptr<PackedWeight> pack(Context& /*context*/, const Int8Matrix& /*matrix*/) { missing("pack"); }
 std::unique_ptr<PackedWeight> pack(Context& /*context*/, const Int4Matrix& /*matrix*/) { missing("pack"); }

@@ -9,6 +9,9 @@ namespace {
 constexpr int kLeastMajor = 8;  // compute capability
 
 void check(cudaError_t error, const char* what) {
+  if (error != cudaSuccess) {
+    cudaGetLastError();  // or the next kernel would be blamed
+  }
   require<DeviceError>(error == cudaSuccess, "cuda", "{}: {}", what, cudaGetErrorString(error));
 }
 

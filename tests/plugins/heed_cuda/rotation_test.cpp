@@ -44,7 +44,11 @@ TEST_P(CudaRotation, EachScalingMatchesTheReference) {
   for (const auto& [name, scaling] : kRotaryScalingNames) {
     for (const double factor : {2.0, 8.0}) {
       SCOPED_TRACE(name);
-      expect_same({random(storage(), 11, 160, 41), random_integers(11, 900, 42), 2, 64, Turn::backward,
+      expect_same({random(storage(), 11, 160, 41),
+                   random_integers(11, 900, 42),
+                   2,
+                   64,
+                   Turn::backward,
                    {scaling, factor, 256.0}});
     }
   }

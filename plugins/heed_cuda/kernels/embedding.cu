@@ -1,4 +1,4 @@
-#include "heed_cuda/kernels/packed_weights.h"
+#include "heed_cuda/kernels/packed_rows.cuh"
 #include "heed_cuda/kernels/row_order.h"
 #include "heed_cuda/kernels/rows.h"
 #include "heed_cuda/kernels/sweep.cuh"
@@ -7,16 +7,21 @@
 namespace heed::cuda {
 namespace {
 
-// A table in either storage type.
+// A table in either storage type, or packed.
 struct AnyTable {
   Matrix<const float> f32;
   Matrix<const bf16> half;
+  PackedRows packed;
 
   bool aligned() const { return all_aligned(f32, half); }
-  __host__ __device__ bool empty() const { return f32.empty() && half.empty(); }
+  __host__ __device__ bool empty() const { return f32.empty() && half.empty() && packed.empty(); }
   template <int kWidth>
   __device__ void load(int64_t row, int64_t column, int64_t left, bool aligned, float (&x)[kWidth]) const {
-    if (f32.empty()) {
+    if (!packed.empty()) {
+      for (int64_t j = 0; j < kWidth; ++j) {
+        x[j] = j < left ? packed.get(row, column + j) : 0.0F;
+      }
+    } else if (f32.empty()) {
       if constexpr (kWidth == kPack<bf16>) {
         load_pack(half.row(row) + column, left, aligned, x);
       } else {
@@ -33,9 +38,16 @@ AnyTable table_of(Operands& operands, const WeightView& table) {
   if (table.empty()) {
     return result;
   }
-  const auto* const floats = dynamic_cast<const PackedFloats*>(table.packed);
-  ensure(table.packed == nullptr || floats != nullptr, "cuda", "a table in a form that has no kernel yet");
-  const ConstView matrix = floats != nullptr ? floats->view() : table.matrix;
+  if (const auto* const int8 = dynamic_cast<const PackedInt8*>(table.packed)) {
+    result.packed = PackedRows::of(*int8);
+    return result;
+  }
+  if (const auto* const int4 = dynamic_cast<const PackedInt4*>(table.packed)) {
+    result.packed = PackedRows::of(*int4);
+    return result;
+  }
+  const ConstView matrix =
+      table.packed == nullptr ? table.matrix : dynamic_cast<const PackedFloats&>(*table.packed).view();
   if (matrix.type() == DType::bf16) {
     result.half = operands.in<bf16>(matrix);
   } else {

@@ -7,8 +7,8 @@ namespace heed::cuda {
 namespace {
 
 template <int kTeam>
-__global__ void logit_sums_kernel(Matrix<const float> logits, const int32_t* targets, Matrix<float> sums,
-                                  bool aligned) {
+__global__ void __launch_bounds__(kTeamBlock<kTeam>)
+    logit_sums_kernel(Matrix<const float> logits, const int32_t* targets, Matrix<float> sums, bool aligned) {
   constexpr int kWidth = kPack<float>;
   HEED_SHARED(shared);
   float* const memory = reinterpret_cast<float*>(shared);
@@ -50,7 +50,7 @@ struct DividedRows {
 };
 
 template <class T, int kTeam>
-__global__ void divided_loss_kernel(DividedRows<T> of) {
+__global__ void __launch_bounds__(kTeamBlock<kTeam>) divided_loss_kernel(DividedRows<T> of) {
   constexpr int kWidth = kPack<T>;
   for (int64_t row = team_of_grid<kTeam>(); row < of.logits.rows; row += teams_of_grid<kTeam>()) {
     float largest = -INFINITY, total = 0.0F, sum = 0.0F, at_target = 0.0F;
@@ -58,7 +58,7 @@ __global__ void divided_loss_kernel(DividedRows<T> of) {
       largest = fmaxf(largest, of.sums[rank](row, 0));
     }
     for (int rank = 0; rank < of.ranks; ++rank) {
-      total += of.sums[rank](row, 1) * relative_exponential(of.sums[rank](row, 0), largest);
+      total += of.sums[rank](row, 1) * exponential(of.sums[rank](row, 0), shift_of(largest));
       sum += of.sums[rank](row, 2);
       at_target += of.sums[rank](row, 3);
     }
@@ -71,7 +71,7 @@ __global__ void divided_loss_kernel(DividedRows<T> of) {
     }
     const int64_t columns = of.d_logits.columns;  // 0 where no gradient is needed
     const int32_t target = of.targets[row];
-    const float factor = 1.0F / total;
+    const float factor = 1.0F / total, shift = shift_of(largest);
     for (int64_t c = member_of_team<kTeam>() * kWidth; c < columns; c += kTeam * kWidth) {
       float z[kWidth];
       load_pack(of.logits.row(row) + c, columns - c, of.aligned, z);
@@ -79,7 +79,7 @@ __global__ void divided_loss_kernel(DividedRows<T> of) {
       for (int j = 0; j < kWidth; ++j) {
         const float share = z[j] * of.inverse_cap;
         const float q = c + j == target ? spread + (1.0F - of.smoothing) : spread;
-        z[j] = (relative_exponential(z[j], largest) * factor - q) * (1.0F - share * share);
+        z[j] = (exponential(z[j], shift) * factor - q) * (1.0F - share * share);
       }
       store_pack(z, of.d_logits.row(row) + c, columns - c, of.aligned);
     }

@@ -1,7 +1,7 @@
 #include "heed_cuda/kernels/products.h"
 
 #include "heed_cuda/kernels/bias_gradient.h"
-#include "heed_cuda/kernels/packed_weights.h"
+#include "heed_cuda/kernels/integer_product.h"
 #include "heed_cuda/kernels/product_launch.h"
 #include "heed_cuda/operands.h"
 
@@ -62,9 +62,19 @@ FinishForward finish_of(Operands& operands, const LinearForward& call) {
 
 }  // namespace
 
-// Decoding packs its weights, training does not.
 void linear(Context& context, const LinearForward& call) {
   Operands operands(context);
+  const auto multiplied_by = [&]<class Weight>(const Weight* weight) {
+    if (weight != nullptr && call.x.rows() > 0) {
+      multiply_integers(context, read(operands, call.x), call.x.rows(), *weight, finish_of(operands, call));
+    }
+    return weight != nullptr;
+  };
+  if (multiplied_by(dynamic_cast<const PackedInt8*>(call.weight.packed)) ||
+      multiplied_by(dynamic_cast<const PackedInt4*>(call.weight.packed))) {
+    operands.finish();
+    return;
+  }
   const ConstView weight = matrix_of(call.weight);
   multiply_rows(
       context, {operand(operands, call.x), operand(operands, weight), {call.x.rows(), weight.rows(), weight.columns()}},

@@ -15,7 +15,7 @@ struct LogSoftmaxRows {
 };
 
 template <class T, int kTeam>
-__global__ void log_softmax_kernel(LogSoftmaxRows<T> of) {
+__global__ void __launch_bounds__(kTeamBlock<kTeam>) log_softmax_kernel(LogSoftmaxRows<T> of) {
   constexpr int kWidth = kPack<T>;
   HEED_SHARED(shared);
   float* const memory = reinterpret_cast<float*>(shared);
@@ -97,7 +97,7 @@ struct AveragePack {
       load_pack(models[k].row(r) + c, left, aligned, x);
       HEED_UNROLL
       for (int j = 0; j < kWidth; ++j) {
-        sum[j] += relative_exponential(x[j], largest[j]);
+        sum[j] += exponential(x[j], shift_of(largest[j]));
       }
     }
     HEED_UNROLL

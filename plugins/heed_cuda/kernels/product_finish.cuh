@@ -2,7 +2,7 @@
 #pragma once
 
 #include "heed_cuda/device/language.h"
-#include "heed_cuda/kernels/activate.cuh"
+#include "heed_cuda/kernels/activation.cuh"
 #include "kernels/calls/activation.h"
 
 namespace heed::cuda {
@@ -60,6 +60,24 @@ struct Elements {
   }
 };
 
+__device__ inline float activate_as(Activation activation, float x) {
+  switch (activation) {
+    case Activation::none:
+      return x;
+    case Activation::relu:
+      return activate<Activation::relu>(x);
+    case Activation::gelu:
+      return activate<Activation::gelu>(x);
+    case Activation::gelu_tanh:
+      return activate<Activation::gelu_tanh>(x);
+    case Activation::silu:
+      return activate<Activation::silu>(x);
+    case Activation::tanh:
+      return activate<Activation::tanh>(x);
+  }
+  return x;
+}
+
 // y = dropout(act(sum + b))
 struct FinishForward {
   Elements y, before, bias;
@@ -79,8 +97,8 @@ struct FinishForward {
     if (!before.empty()) {
       store(before, r, c, first, second);
     }
-    first = activate(activation, first);
-    second = activate(activation, second);
+    first = activate_as(activation, first);
+    second = activate_as(activation, second);
     if (dropout.active()) {
       const RowRandom random = dropout.row(r);
       const uint32_t column = dropout.first_column + static_cast<uint32_t>(c);

@@ -4,12 +4,6 @@
 #include "heed_cuda/device/language.h"
 #include "heed_cuda/kernels/product_shape.h"
 
-#ifdef __CUDACC__
-#define HEED_UNROLL _Pragma("unroll")
-#else
-#define HEED_UNROLL
-#endif
-
 namespace heed::cuda {
 
 template <class T>

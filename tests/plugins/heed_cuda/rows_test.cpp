@@ -66,6 +66,17 @@ TEST_P(CudaEmbedding, ReadsTablesInEitherType) {
   });
 }
 
+TEST_P(CudaEmbedding, APackedTableGivesTheSameBits) {
+  for (const int64_t columns : kPackColumns) {
+    EmbeddingCase plain = EmbeddingCase::make(types(), 13, 70, columns);
+    plain.table = converted(plain.table, storage());
+    const auto packed_table = cuda().pack_matrix(plain.table.view());
+    EmbeddingCase packed = plain;
+    packed.packed = packed_table.get();
+    EXPECT_TRUE(same_bits(packed.forward(cuda(), types()), plain.forward(cuda(), types()))) << columns;
+  }
+}
+
 TEST_P(CudaEmbedding, ARowIsTheSameBitsAloneAndAmongOthers) {
   EmbeddingCase c = EmbeddingCase::make(types(), 60, 40, 65);
   c.dropout = dropout_of(0.25F);

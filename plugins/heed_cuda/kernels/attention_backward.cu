@@ -3,7 +3,7 @@
 // while scores are rebuilt, and columns while gradients are summed.
 #include "heed_cuda/device/launch.h"
 #include "heed_cuda/kernels/attention.h"
-#include "heed_cuda/kernels/attention_frame.h"
+#include "heed_cuda/kernels/attention_paths.h"
 
 namespace heed::cuda {
 namespace {
@@ -278,6 +278,51 @@ Grid backward_grid(int64_t warps, int64_t floats_of_warp) {
 }
 
 template <class T>
+struct BackwardResults {
+  Matrix<T> d_queries, d_keys, d_values;
+  Matrix<float> d_table;
+};
+
+template <class T>
+void backward_by_warps(Context& context, const AttentionFrame& frame, const BackwardOperands<T>& from,
+                       const BackwardResults<T>& to) {
+  const bool of_queries = frame.table_of == TableOf::query;
+  const int64_t query_warps = frame.queries.rows * frame.heads;
+  const int64_t key_warps = frame.keys.rows * (frame.heads / frame.group), floats = BackwardShared::floats(frame);
+  if (query_warps > 0) {
+    for_columns(frame.key_width, [&](auto columns) {
+      launch(context.queue, backward_grid(query_warps, floats), d_queries_kernel<columns(), T>, frame, from,
+             to.d_queries, of_queries ? to.d_table : Matrix<float>{});
+    });
+  }
+  if (key_warps > 0) {
+    for_columns(std::max(frame.key_width, frame.value_width), [&](auto columns) {
+      launch(context.queue, backward_grid(key_warps, floats), d_keys_kernel<columns(), T>, frame, from, to.d_keys,
+             to.d_values);
+    });
+  }
+  if (!to.d_table.empty() && !of_queries && to.d_table.rows > 0) {
+    launch(context.queue, grid_of_blocks(to.d_table.rows, kTableThreads, 2 * kTableThreads * int64_t{sizeof(float)}),
+           d_head_table_kernel<T>, frame, from, to.d_table);
+  }
+}
+
+// Whether the matrix units took the call.
+template <class T>
+bool took_backward_tiles(Context& context, const AttentionBackward& call, const AttentionFrame& frame,
+                         const BackwardOperands<T>& from, const BackwardResults<T>& to) {
+  if constexpr (std::is_same_v<T, bf16>) {
+    const AttentionGradients gradients{from.queries, from.keys,    from.values, from.d_output, from.log_sum_exp,
+                                       from.deltas,  to.d_queries, to.d_keys,   to.d_values};
+    if (takes_tiles(call.settings, call.queries, call.memory) && gradients.aligned()) {
+      attention_backward_by_tiles(context, frame, gradients);
+      return true;
+    }
+  }
+  return false;
+}
+
+template <class T>
 void run_attention_backward(Context& context, const AttentionBackward& call) {
   Operands operands(context);
   const AttentionFrame frame = frame_of(context, operands, call.settings, *call.segments, call.memory);
@@ -288,28 +333,14 @@ void run_attention_backward(Context& context, const AttentionBackward& call) {
                                  operands.in<float>(call.log_sum_exp), to_read(deltas),
                                  operands.in<float>(call.d_mass)};
   const auto output = operands.in<T>(call.output);
-  const auto d_queries = operands.out<T>(call.d_queries), d_keys = operands.out<T>(call.d_keys),
-             d_values = operands.out<T>(call.d_values);
-  const auto d_table = operands.out<float>(call.d_by_distance);
-  const bool of_queries = call.settings.by_distance.of == TableOf::query;
-  const int64_t query_warps = frame.queries.rows * frame.heads;
-  const int64_t key_warps = frame.keys.rows * (frame.heads / frame.group), floats = BackwardShared::floats(frame);
-  if (query_warps > 0) {
-    launch(context.queue, backward_grid(query_warps, 0), deltas_kernel<T>, frame, output, from.d_output, deltas);
-    for_columns(frame.key_width, [&](auto columns) {
-      launch(context.queue, backward_grid(query_warps, floats), d_queries_kernel<columns(), T>, frame, from, d_queries,
-             of_queries ? d_table : Matrix<float>{});
-    });
+  const BackwardResults<T> to{operands.out<T>(call.d_queries), operands.out<T>(call.d_keys),
+                              operands.out<T>(call.d_values), operands.out<float>(call.d_by_distance)};
+  if (frame.queries.rows > 0) {
+    launch(context.queue, backward_grid(frame.queries.rows * frame.heads, 0), deltas_kernel<T>, frame, output,
+           from.d_output, deltas);
   }
-  if (key_warps > 0) {
-    for_columns(std::max(frame.key_width, frame.value_width), [&](auto columns) {
-      launch(context.queue, backward_grid(key_warps, floats), d_keys_kernel<columns(), T>, frame, from, d_keys,
-             d_values);
-    });
-  }
-  if (!d_table.empty() && !of_queries && d_table.rows > 0) {
-    launch(context.queue, grid_of_blocks(d_table.rows, kTableThreads, 2 * kTableThreads * int64_t{sizeof(float)}),
-           d_head_table_kernel<T>, frame, from, d_table);
+  if (!took_backward_tiles(context, call, frame, from, to)) {
+    backward_by_warps(context, frame, from, to);
   }
   operands.finish();
 }

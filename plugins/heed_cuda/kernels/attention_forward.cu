@@ -2,7 +2,7 @@
 // are computed, and columns while values are summed.
 #include "heed_cuda/device/launch.h"
 #include "heed_cuda/kernels/attention.h"
-#include "heed_cuda/kernels/attention_frame.h"
+#include "heed_cuda/kernels/attention_paths.h"
 
 namespace heed::cuda {
 namespace {
@@ -276,6 +276,40 @@ int64_t splits_of(const AttentionFrame& frame) {
 }
 
 template <class T, class M>
+void attention_by_warps(Context& context, const AttentionFrame& frame, const ForwardOperands<T, M>& from,
+                        const Matrix<T>& output, const Matrix<float>& log_sum_exp) {
+  const int64_t tasks = frame.queries.rows * frame.heads, splits = splits_of(frame);
+  for_columns(frame.value_width, [&](auto columns) {
+    constexpr int N = columns();
+    if (splits == 1) {
+      launch(context.queue, grid_of_warps(tasks, ForwardShared::bytes(frame)), attention_kernel<N, T, M>, frame, from,
+             output, log_sum_exp);
+      return;
+    }
+    const Tensor memory({tasks * splits, 2 + frame.value_width}, DType::f32, context.arena);
+    const auto parts = Operands(context).out<float>(memory.view());
+    launch(context.queue, grid_of_warps(parts.rows, ForwardShared::bytes(frame)), attention_parts_kernel<N, T, M>,
+           frame, from, splits, parts);
+    launch(context.queue, grid_of_warps(tasks, 0), add_parts_kernel<N, T>, frame, splits, to_read(parts), output,
+           log_sum_exp);
+  });
+}
+
+// Whether the matrix units took the call.
+template <class T, class M>
+bool took_tiles(Context& context, const AttentionForward& call, const AttentionFrame& frame,
+                const ForwardOperands<T, M>& from, const Matrix<T>& output, const Matrix<float>& log_sum_exp) {
+  if constexpr (std::is_same_v<T, bf16> && std::is_same_v<M, bf16>) {
+    const AttentionRows rows{from.queries, from.keys.rows, from.values.rows, from.tokens, output, log_sum_exp};
+    if (takes_tiles(call.settings, call.queries, call.memory) && rows.aligned()) {
+      attention_by_tiles(context, frame, rows);
+      return true;
+    }
+  }
+  return false;
+}
+
+template <class T, class M>
 void run_attention(Context& context, const AttentionForward& call) {
   Operands operands(context);
   const AttentionFrame frame = frame_of(context, operands, call.settings, *call.segments, call.memory);
@@ -285,35 +319,24 @@ void run_attention(Context& context, const AttentionForward& call) {
                                    token_rows(context, operands, *call.memory.segments, call.memory.table)};
   const auto output = operands.out<T>(call.output);
   auto log_sum_exp = operands.out<float>(call.log_sum_exp);
-  const WeightOperands weights{operands.out<float>(call.weights),
-                               weight_offsets(context, call.settings.heads, *call.segments, *call.memory.segments),
-                               operands.out<float>(call.mass)};
+  const WeightOperands weights{
+      operands.out<float>(call.weights),
+      call.weights.empty() ? nullptr
+                           : weight_offsets(context, call.settings.heads, *call.segments, *call.memory.segments),
+      operands.out<float>(call.mass)};
   const bool weighs = !call.weights.empty() || !call.mass.empty();
+  const int64_t tasks = frame.queries.rows * frame.heads;
   Tensor of_weights;
   if (weighs && log_sum_exp.empty()) {
-    of_weights = Tensor({frame.queries.rows, frame.heads}, DType::f32, context.arena);
+    of_weights = Tensor({std::max<int64_t>(1, frame.queries.rows), frame.heads}, DType::f32, context.arena);
     log_sum_exp = operands.out<float>(of_weights.view());
   }
-  const int64_t tasks = frame.queries.rows * frame.heads, splits = splits_of(frame);
-  if (tasks > 0) {
-    for_columns(frame.value_width, [&](auto columns) {
-      constexpr int N = columns();
-      if (splits == 1) {
-        launch(context.queue, grid_of_warps(tasks, ForwardShared::bytes(frame)), attention_kernel<N, T, M>, frame, from,
-               output, log_sum_exp);
-        return;
-      }
-      const Tensor memory({tasks * splits, 2 + frame.value_width}, DType::f32, context.arena);
-      const auto parts = operands.out<float>(memory.view());
-      launch(context.queue, grid_of_warps(parts.rows, ForwardShared::bytes(frame)), attention_parts_kernel<N, T, M>,
-             frame, from, splits, parts);
-      launch(context.queue, grid_of_warps(tasks, 0), add_parts_kernel<N, T>, frame, splits, to_read(parts), output,
-             log_sum_exp);
-    });
-    if (weighs) {
-      launch(context.queue, grid_of_warps(tasks, ForwardShared::bytes(frame)), attention_weights_kernel<T, M>, frame,
-             from, to_read(log_sum_exp), weights);
-    }
+  if (tasks > 0 && !took_tiles(context, call, frame, from, output, log_sum_exp)) {
+    attention_by_warps(context, frame, from, output, log_sum_exp);
+  }
+  if (tasks > 0 && weighs) {
+    launch(context.queue, grid_of_warps(tasks, ForwardShared::bytes(frame)), attention_weights_kernel<T, M>, frame,
+           from, to_read(log_sum_exp), weights);
   }
   operands.finish();
 }

@@ -54,6 +54,7 @@ AttentionFrame frame_of(Context& context, Operands& operands, const AttentionSet
   frame.first_distance = settings.by_distance.first;
   frame.factor = static_cast<float>(settings.by_distance.factor);
   frame.dropout = settings.dropout;
+  frame.kept_scale = settings.dropout.active() ? settings.dropout.scale() : 1.0F;
   frame.drawn_heads = settings.drawn_heads();
   frame.first_drawn_head = static_cast<uint64_t>(settings.first_drawn_head);
   return frame;

@@ -22,8 +22,11 @@ struct TokenRows {
   int64_t page_tokens = 1;
 
   __device__ int64_t row(int64_t sequence, int64_t token) const {
-    return pages.empty() ? offsets[sequence] + token
-                         : pages(sequence, token / page_tokens) * page_tokens + token % page_tokens;
+    if (pages.empty()) {
+      return offsets[sequence] + token;
+    }
+    const auto number = static_cast<uint32_t>(token), size = static_cast<uint32_t>(page_tokens);  // for quick divisions
+    return pages(sequence, number / size) * page_tokens + number % size;
   }
 };
 
@@ -53,6 +56,7 @@ struct AttentionFrame {
   int64_t distances = 0, first_distance = 0;
   float factor = 1.0F;
   Dropout dropout;
+  float kept_scale = 1.0F;  // dropout.scale()
   uint64_t drawn_heads = 1, first_drawn_head = 0;
 };
 
@@ -151,7 +155,10 @@ __device__ inline RowRandom draws_of(const AttentionFrame& frame, int64_t query_
                                           frame.first_drawn_head + static_cast<uint64_t>(head));
 }
 __device__ inline float kept(const AttentionFrame& frame, const RowRandom& draws, int64_t number) {
-  return frame.dropout.active() ? frame.dropout.factor(draws, static_cast<uint32_t>(number)) : 1.0F;
+  const Dropout& dropout = frame.dropout;
+  return dropout.active() && draws.draw16(dropout.first_column + static_cast<uint32_t>(number)) < dropout.threshold
+             ? 0.0F
+             : frame.kept_scale;
 }
 
 // Sixteen bytes of a row at a time.

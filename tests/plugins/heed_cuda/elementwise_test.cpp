@@ -233,8 +233,9 @@ TEST_P(CudaElementwise, SoftCapsMatchTheReference) {
         expect_changed_alike(x, stored(), [&](Backend& b, const Guarded& y) { b.soft_cap({y.view(), cap}); });
         const Guarded y = clone(x);
         cuda().soft_cap({y.view(), cap});
-        expect_changed_alike(
-            d_y, stored(), [&](Backend& b, const Guarded& d) { b.soft_cap_backward({y.view(), d.view(), cap}); });
+        expect_changed_alike(d_y, stored(), [&](Backend& b, const Guarded& d) {
+          b.soft_cap_backward({y.view(), d.view(), cap});
+        });
       }
     }
   });

@@ -11,9 +11,7 @@ namespace heed::cuda {
 __device__ inline float sigmoid(float x) { return 1.0F / (1.0F + expf(-x)); }
 
 // gelu_tanh's tanh, of sqrt(2 / pi) (x + 0.044715 x^3).
-__device__ inline float gelu_tanh_of(float x) {
-  return tanhf(0.7978845608F * (x + 0.044715F * x * x * x));
-}
+__device__ inline float gelu_tanh_of(float x) { return tanhf(0.7978845608F * (x + 0.044715F * x * x * x)); }
 
 //   relu: max(x, 0)              gelu: x Phi(x), Phi the normal distribution
 //   silu: x sigmoid(x)           gelu_tanh: x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))

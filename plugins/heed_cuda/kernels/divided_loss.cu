@@ -65,8 +65,7 @@ __global__ void __launch_bounds__(kTeamBlock<kTeam>) divided_loss_kernel(Divided
     const float spread = of.smoothing / of.vocabulary;
     if (member_of_team<kTeam>() == 0) {
       const float log_sum_exp = largest + logf(total);
-      of.losses(row, 0) =
-          log_sum_exp - (1.0F - of.smoothing) * at_target - of.smoothing * (sum / of.vocabulary);
+      of.losses(row, 0) = log_sum_exp - (1.0F - of.smoothing) * at_target - of.smoothing * (sum / of.vocabulary);
       of.losses(row, 1) = log_sum_exp - at_target;
     }
     const int64_t columns = of.d_logits.columns;  // 0 where no gradient is needed

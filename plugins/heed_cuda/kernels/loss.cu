@@ -1,5 +1,7 @@
 #include "heed_cuda/kernels/loss.h"
 
+#include <algorithm>
+
 #include "heed_cuda/kernels/loss.cuh"
 #include "heed_cuda/kernels/products.h"
 #include "heed_cuda/operands.h"
@@ -41,7 +43,7 @@ __device__ inline void ignore_row(const Rows& of, int64_t row) {
 
 template <int kTeam, class Logits, class Gradient>
 __global__ void __launch_bounds__(kTeamBlock<kTeam>) loss_kernel(LossRows<Logits, Gradient> of) {
-  constexpr int kWidth = kPack<Gradient> > kPack<Logits> ? kPack<Gradient> : kPack<Logits>;
+  constexpr int kWidth = std::max(kPack<Logits>, kPack<Gradient>);
   HEED_SHARED(shared);
   float* const memory = reinterpret_cast<float*>(shared);
   const int64_t columns = of.logits.columns;

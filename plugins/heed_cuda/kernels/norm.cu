@@ -94,9 +94,8 @@ __global__ void __launch_bounds__(kTeamBlock<Team::kThreadsOfRow>) norm_kernel(N
       }
     });
     const float inverse = 1.0F / sqrtf(team_sum<kTeam>(squares, memory) / columns + of.epsilon);
-    each_pack<Team, kWidth>(of.columns, [&](int pack, int64_t column) {
-      store_normed(of, at, column, x[pack], mean, inverse);
-    });
+    each_pack<Team, kWidth>(of.columns,
+                            [&](int pack, int64_t column) { store_normed(of, at, column, x[pack], mean, inverse); });
     if (member_of_team<kTeam>() == 0 && !of.statistics.empty()) {
       float* const saved = of.statistics.row(at.row) + 2 * (at.first_column / of.columns);
       saved[0] = mean;

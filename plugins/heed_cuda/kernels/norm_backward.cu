@@ -84,9 +84,8 @@ __device__ inline void store_column_sums(const float (&sums)[Team::kPacksOfThrea
                                          float* memory) {
   constexpr int kTeams = kTeamsOfBlock<Team::kThreadsOfRow>;
   if constexpr (kTeams == 1) {
-    each_pack<Team, kWidth>(columns, [&](int pack, int64_t column) {
-      store_pack(sums[pack], to + column, columns - column, false);
-    });
+    each_pack<Team, kWidth>(
+        columns, [&](int pack, int64_t column) { store_pack(sums[pack], to + column, columns - column, false); });
   } else {
     constexpr int kColumns = Team::kThreadsOfRow * Team::kPacksOfThread * kWidth;
     float* const own = memory + threadIdx.x / kWarp * kColumns;
@@ -196,8 +195,8 @@ void add_norm_backward(Context& context, const AddNormBackward& call) {
   Operands operands(context);
   const View& like = call.d_residual.empty() ? call.d_branch : call.d_residual;
   for_storage(like.type(), [&]<class T>(T) {
-    const Matrix<T> d_residual = call.write_residual == Write::add ? operands.in_out<T>(call.d_residual)
-                                                                   : operands.out<T>(call.d_residual);
+    const Matrix<T> d_residual =
+        call.write_residual == Write::add ? operands.in_out<T>(call.d_residual) : operands.out<T>(call.d_residual);
     NormGradientRows<T> of{.sum = operands.in<T>(call.sum),
                            .d_normed = operands.in<T>(call.d_normed),
                            .d_sum = operands.in<T>(call.d_sum),

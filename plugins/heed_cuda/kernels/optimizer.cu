@@ -73,7 +73,8 @@ struct AdamNumbers {
   float clip, step_size, root_correction;
 };
 
-__global__ void adam_numbers_kernel(AdamGiven given, const double* squared_norm, double* applied, AdamNumbers* numbers) {
+__global__ void adam_numbers_kernel(AdamGiven given, const double* squared_norm, double* applied,
+                                    AdamNumbers* numbers) {
   if (threadIdx.x != 0) {
     return;
   }
@@ -83,8 +84,7 @@ __global__ void adam_numbers_kernel(AdamGiven given, const double* squared_norm,
     const double step = *applied + 1.0;
     *applied = step;
     result.runs = 1;
-    result.clip =
-        static_cast<float>(given.max_norm > 0.0 ? min(1.0, given.max_norm / (norm + 1e-6)) : 1.0);
+    result.clip = static_cast<float>(given.max_norm > 0.0 ? min(1.0, given.max_norm / (norm + 1e-6)) : 1.0);
     result.step_size = static_cast<float>(given.learning_rate / (1.0 - pow(given.beta1, step)));
     result.root_correction = static_cast<float>(1.0 / sqrt(1.0 - pow(given.beta2, step)));
   }
@@ -194,7 +194,8 @@ void squared_norms(Context& context, const ConstView& x, std::span<const Element
 void sum(Context& context, const ConstView& x, const View& total) {
   Operands operands(context);
   const Matrix<const double> from = operands.in<double>(x);
-  launch(context.queue, grid_of_blocks(1, kWarp), sum_kernel, from.data, from.columns, operands.out<double>(total).data);
+  launch(context.queue, grid_of_blocks(1, kWarp), sum_kernel, from.data, from.columns,
+         operands.out<double>(total).data);
   operands.finish();
 }
 
@@ -213,8 +214,8 @@ void adam(Context& context, const AdamSweep& call) {
          operands.in<double>(call.squared_norm).data, operands.in_out<double>(call.applied).data, numbers);
   const RangeChunks chunks(context, call.ranges);
   if (chunks.chunks > 0) {
-    launch(context.queue, grid_of_blocks(chunks.chunks), adam_kernel, chunks, arrays,
-           adam_constants(call, Decays::yes), adam_constants(call, Decays::no), numbers);
+    launch(context.queue, grid_of_blocks(chunks.chunks), adam_kernel, chunks, arrays, adam_constants(call, Decays::yes),
+           adam_constants(call, Decays::no), numbers);
   }
   operands.finish();
 }

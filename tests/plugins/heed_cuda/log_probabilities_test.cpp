@@ -2,6 +2,7 @@
 
 #include "plugins/heed_cuda/cuda_testing.h"
 #include "plugins/heed_cuda/layouts.h"
+#include "plugins/heed_cuda/same_rows.h"
 
 namespace heed::test {
 namespace {
@@ -46,10 +47,10 @@ TEST_P(CudaLogProbabilities, OfLogitsMatchTheReference) {
 
 TEST_P(CudaLogProbabilities, ARowIsTheSameBitsAloneAndAmongOthers) {
   for (const int64_t vocabulary : {300, 1300}) {
-    const LossCase c = LossCase::make(types(), 60, 1, vocabulary);
+    const LossCase c = LossCase::make(types(), 44, 1, vocabulary);
     LossCase logits = c;
-    logits.x = random(storage(), 60, vocabulary, 48, 3.0);
-    expect_same_rows_on_cuda(logits, 60, [&](const LossCase& part) { return part.log_probs(cuda(), types()); });
+    logits.x = random(storage(), 44, vocabulary, 48, 3.0);
+    expect_same_rows(logits, 44, [&](const LossCase& part) { return part.log_probs(cuda(), types()); });
   }
 }
 

@@ -19,7 +19,13 @@ bool start_few_bf16(Context& context, const FloatProduct& product, const FinishF
   return true;
 }
 
-// Rows of the left operand are read again for each 8 columns: where there are many of both, tiles are faster.
+// Up to 64 rows, of so few columns that tiles would leave multiprocessors idle. What is read again and again then, rows for
+// each block of columns or the other way round, comes from the cache.
+bool has_few_tiles(const Context& context, const ProductSize& size) {
+  constexpr int64_t kEdge = 64;
+  return size.m <= kEdge && ceil_div(size.n, kEdge) < context.queue.facts().multiprocessors;
+}
+
 bool few_bf16(Context& context, const FloatProduct& product, const FinishForward& finish) {
   const ProductSize& size = product.size;
   const int64_t multiprocessors = context.queue.facts().multiprocessors;
@@ -27,7 +33,7 @@ bool few_bf16(Context& context, const FloatProduct& product, const FinishForward
     return size.n >= 64 * multiprocessors ? start_few_bf16<1, 4>(context, product, finish)
                                           : start_few_bf16<1, 1>(context, product, finish);
   }
-  if (size.m > 64 || size.n >= 64 * multiprocessors) {
+  if (!has_few_tiles(context, size)) {
     return false;
   }
   return size.m <= 32 ? start_few_bf16<2, 1>(context, product, finish) : start_few_bf16<4, 1>(context, product, finish);
@@ -47,7 +53,7 @@ bool multiply_few_rows(Context& context, const FloatProduct& product, const Fini
   if (product.a.type == DType::bf16 && product.b.type == DType::bf16) {
     return few_bf16(context, product, finish);
   }
-  if (product.size.m > kMostRows) {
+  if (product.size.m > kMostRows && !has_few_tiles(context, product.size)) {
     return false;
   }
   for_storage(product.a.type, [&]<class A>(A) {

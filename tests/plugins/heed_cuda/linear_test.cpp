@@ -162,6 +162,20 @@ TEST_P(CudaLinear, ARowIsTheSameBitsAloneAndAmongOthers) {
   }
 }
 
+// Few rows, some more and many are multiplied by different kernels. Results in f32 show all bits of their sums.
+TEST_P(CudaLinear, ARowInTheMasterTypeIsTheSameBitsAloneAndAmongOthers) {
+  for (const auto& [in, out] : std::vector<std::pair<int64_t, int64_t>>{{1100, 33}, {200, 260}}) {
+    SCOPED_TRACE(fmt::format("{} to {}", in, out));
+    const LinearCase c = make_case(80, in, out);
+    const auto packed = cuda().pack_matrix(c.weight.view());
+    expect_same_rows(c, 80, [&](const LinearCase& part) {
+      const Guarded y(DType::f32, part.x.rows(), part.weight.rows());
+      cuda().linear({.x = part.x.view(), .weight = {{}, packed.get()}, .bias = part.bias.view(), .y = y.view()});
+      return y;
+    });
+  }
+}
+
 TEST_P(CudaLinear, APackedWeightGivesTheSameBits) {
   for (const auto& [in, out] : std::vector<std::pair<int64_t, int64_t>>{{33, 17}, {65, 260}, {513, 40}}) {
     const LinearCase plain = make_case(13, in, out);

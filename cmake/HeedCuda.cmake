@@ -72,7 +72,7 @@ target_include_directories(heed_cuda PRIVATE "${PROJECT_SOURCE_DIR}/plugins")
 # fmt does without constexpr where it sees nvcc, in some places and not in others.
 target_compile_definitions(heed_cuda PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:FMT_USE_CONSTEXPR=1>)
 target_compile_options(heed_cuda PRIVATE
-  $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr -O3>
+  $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr -O3 -diag-suppress=554>
   $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)
 target_link_libraries(heed_cuda PRIVATE heed_kernels CUDA::cudart_static CUDA::cublasLt)
 target_link_options(heed_cuda PRIVATE -Wl,--no-undefined)

@@ -7,12 +7,11 @@
 
 #include "base/system/clock.h"
 #include "base/system/files.h"
-#include "base/system/threads.h"
 #include "checkpoint/stored_model.h"
 #include "encode/encoder_texts.h"
 #include "heed/lines.h"
-#include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/precision.h"
+#include "kernels/devices/device_choice.h"
 #include "text/lines/text_pair.h"
 #include "train/tasks/labeled_scores.h"
 
@@ -67,8 +66,8 @@ double length_of(std::span<const float> values) {
 struct Encoder::State {
   State(const std::string& model, const InferenceOptions& options)
       : directory(model),
-        storage(inference_type(options.precision)),
-        backend(make_cpu_backend(thread_count(options.threads))),
+        backend(make_backend(options.device, options.threads)),
+        storage(inference_type(options.precision, *backend)),
         stored(folder_of_encoder(directory, options), *backend, storage, {}, options.context) {}
 
   TextReader reader() { return {stored.model(), storage, lanes}; }
@@ -144,8 +143,8 @@ struct Encoder::State {
   }
 
   std::string directory;
-  DType storage;
   std::unique_ptr<Backend> backend;
+  DType storage;
   StoredModel stored;
   Lanes lanes{*backend};
 };

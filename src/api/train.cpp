@@ -1,8 +1,7 @@
 #include "heed/train.h"
 
-#include "base/system/threads.h"
 #include "base/text/plural.h"
-#include "kernels/cpu/cpu_backend.h"
+#include "kernels/devices/device_choice.h"
 #include "ranks/job.h"
 #include "train/run/trainer.h"
 
@@ -37,7 +36,7 @@ TrainResult train(const TrainOptions& options, TrainListener& of_caller) {
   if (!options.layout.empty()) {
     recipe.training.layout = options.layout;
   }
-  const auto backend = make_cpu_backend(thread_count(options.threads));
+  const auto backend = make_backend(options.device, options.threads);
   // A run that is resumed may read a corpus that was prepared from files that are gone.
   if (options.start == TrainStart::fresh && recipe.prepared.empty()) {
     recipe.validate_for_new_run();

@@ -14,7 +14,8 @@ namespace heed {
 struct TrainBenchOptions {
   std::string shape = "base";  // see train_bench_shapes()
   Precision precision = Precision::automatic;
-  int threads = 0;  // 0: one per processor
+  int threads = 0;             // 0: one per processor
+  std::string device = "cpu";  // "cuda": an NVIDIA GPU, for which there is no yardstick
   int warmup_steps = 2;
   int64_t adapter_rank = 0;                   // of low-rank adapters, on frozen weights; 0: all weights are trained
   std::vector<std::string> adapter_matrices;  // patterns of those that get one; empty: those of attention
@@ -33,6 +34,7 @@ struct TrainBenchReport {
   Precision precision = Precision::bf16;
   std::string bf16_products;
   std::string instruction_set;  // of heed's own kernels
+  std::string device;           // as it names itself; empty: the processor
   std::string yardstick;        // the library that computes the roofline's products, and the types of their operands
   int threads = 0;
   int64_t parameters = 0, trained_parameters = 0, target_tokens = 0;

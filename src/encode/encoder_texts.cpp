@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "kernels/host_copy.h"
 #include "ops/rows/select_rows.h"
 #include "text/lines/text_pair.h"
 #include "text/token_ids.h"
@@ -61,7 +62,7 @@ std::vector<std::vector<size_t>> reading_batches(std::span<const EncodedText> te
   return batches;
 }
 
-std::vector<float> floats_of(ConstView row) {
+std::vector<float> floats_of(const ConstView& row) {
   std::vector<float> values;
   for (int64_t r = 0; r < row.rows(); ++r) {
     for (int64_t c = 0; c < row.columns(); ++c) {
@@ -84,10 +85,11 @@ std::vector<std::vector<float>> read_all(const TextReader& reader, std::span<con
     Pass pass = Pass::infer(backend, reader.storage);
     const Sequences sequences = sequences_of(batch, reader.model.config().token_types);
     const Var result = make(pass, sequences, batch);
+    const HostCopy on_host(backend, result.value());
     int64_t row = 0;
     for (const size_t i : batches[task]) {
       const int64_t rows = rows_of(texts[i]);
-      found[i] = floats_of(result.value().row_range(row, rows));
+      found[i] = floats_of(on_host.view().row_range(row, rows));
       row += rows;
     }
   });

@@ -51,9 +51,7 @@ __device__ inline T from_float(float x) {
 }
 
 // The index of this thread in a grid of one dimension, and how many there are: for loops that take every n-th element.
-__device__ inline int64_t thread_of_grid() {
-  return static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-}
+__device__ inline int64_t thread_of_grid() { return static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
 __device__ inline int64_t threads_of_grid() { return static_cast<int64_t>(gridDim.x) * blockDim.x; }
 
 // The number of the lowest bit that is set, of which there is one.

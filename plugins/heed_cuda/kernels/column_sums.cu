@@ -5,10 +5,10 @@
 namespace heed::cuda {
 namespace {
 
-constexpr int kSlices = kThreads / kWarp;
+constexpr int kSlices = 32;
 
 // A block takes kWarp columns; each of its warps every kSlices-th partial sum of these.
-__global__ void add_column_sums_kernel(ColumnSums first, ColumnSums second, int64_t blocks, int64_t columns) {
+__global__ void __launch_bounds__(kSlices * kWarp) add_column_sums_kernel(ColumnSums first, ColumnSums second, int64_t blocks, int64_t columns) {
   HEED_SHARED(shared);
   float* const memory = reinterpret_cast<float*>(shared);
   const ColumnSums of = blockIdx.y == 0 ? first : second;
@@ -40,7 +40,7 @@ void add_column_sums(Context& context, const ColumnSums& first, const ColumnSums
   if (first.partial == nullptr && second.partial == nullptr) {
     return;
   }
-  Grid grid = grid_of_blocks(ceil_div(columns, kWarp), kThreads, kThreads * static_cast<int64_t>(sizeof(float)));
+  Grid grid = grid_of_blocks(ceil_div(columns, kWarp), kSlices * kWarp, kSlices * kWarp * static_cast<int64_t>(sizeof(float)));
   grid.blocks.y = second.partial == nullptr ? 1 : 2;
   launch(context.queue, grid, add_column_sums_kernel, first, second, blocks, columns);
 }

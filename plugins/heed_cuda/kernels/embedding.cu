@@ -99,41 +99,48 @@ struct EmbedPack {
   }
 };
 
-template <class T>
-struct ScatterRows {
+// A gradient that rows are added to, scaled.
+struct ScatteredTo {
   OrderedRows rows;
-  Matrix<const T> d_y;
-  Dropout dropout;
   float scale;
   Matrix<float> to;
+};
+
+template <class T>
+struct ScatterRows {
+  ScatteredTo tables[kMostOrders];
+  Matrix<const T> d_y;
+  Dropout dropout;
   bool aligned;
 };
 
 // A warp for each run of equal keys, and for each kWarp packs of columns, adds the run's rows in their order:
 //   to[key] += scale * dropout(d_y[row])
-// The first place of the run does it.
+// The warp of the run's first place does it, and reads kAtOnce rows at a time.
 template <class T>
 __global__ void scatter_kernel(ScatterRows<T> of) {
   constexpr int kWidth = kPack<T>, kAtOnce = 4;
+  const ScatteredTo table = of.tables[blockIdx.z];
+  const OrderedRows& ordered = table.rows;
   const int64_t first = static_cast<int64_t>(blockIdx.x) * (blockDim.x / kWarp) + threadIdx.x / kWarp;
   const int64_t column = (static_cast<int64_t>(blockIdx.y) * kWarp + threadIdx.x % kWarp) * kWidth;
-  const int64_t left = of.to.columns - column;
-  if (first >= of.rows.count || left <= 0) {
+  const int64_t left = table.to.columns - column;
+  if (first >= ordered.count || left <= 0) {
     return;
   }
-  const int32_t key = of.rows.keys[first];
-  if (key < 0 || (first > 0 && of.rows.keys[first - 1] == key)) {
+  const int32_t key = ordered.keys[first];
+  if (key < 0 || (first > 0 && ordered.keys[first - 1] == key)) {
     return;
   }
   float sum[kWidth];
-  load_pack(of.to.row(key) + column, left, of.aligned, sum);
-  for (int64_t place = first; place < of.rows.count && of.rows.keys[place] == key; place += kAtOnce) {
+  load_pack(table.to.row(key) + column, left, of.aligned, sum);
+  for (int64_t place = first; place < ordered.count && ordered.keys[place] == key; place += kAtOnce) {
     float x[kAtOnce][kWidth];
     int64_t row[kAtOnce];
     HEED_UNROLL
     for (int k = 0; k < kAtOnce; ++k) {
-      const bool in_run = place + k < of.rows.count && of.rows.keys[place + k] == key;
-      row[k] = in_run ? of.rows.rows[place + k] : -1;
+      const bool in_run = place + k < ordered.count && ordered.keys[place + k] == key;
+      row[k] = in_run ? ordered.rows[place + k] : -1;
       load_pack(of.d_y.row(in_run ? row[k] : 0) + column, in_run ? left : 0, of.aligned, x[k]);
     }
     HEED_UNROLL
@@ -142,37 +149,12 @@ __global__ void scatter_kernel(ScatterRows<T> of) {
         drop_pack(of.dropout, row[k], column, x[k]);
         HEED_UNROLL
         for (int j = 0; j < kWidth; ++j) {
-          sum[j] += of.scale * x[k][j];
+          sum[j] += table.scale * x[k][j];
         }
       }
     }
   }
-  store_pack(sum, of.to.row(key) + column, left, of.aligned);
-}
-
-template <class T>
-void scatter(Context& context, Operands& operands, const EmbeddingBackward& call, const Matrix<const T>& d_y,
-             const ConstView& keys, double scale, const View& gradient) {
-  if (gradient.empty()) {
-    return;
-  }
-  ScatterRows<T> of{.rows = {},
-                    .d_y = d_y,
-                    .dropout = call.dropout,
-                    .scale = static_cast<float>(scale),
-                    .to = operands.in_out<float>(gradient),
-                    .aligned = false};
-  of.aligned = all_aligned(of.d_y, of.to);
-  const Matrix<const int32_t> all_keys = operands.in<int32_t>(keys);
-  // Pieces of a fixed size, one after the other, since ordering is quadratic.
-  constexpr int64_t kMostRows = 8192;
-  for (int64_t first = 0; first < d_y.rows; first += kMostRows) {
-    const RowOrder order(context, all_keys.data, first, std::min(kMostRows, d_y.rows - first));
-    of.rows = order.rows();
-    Grid grid = grid_of_blocks(ceil_div(of.rows.count, kThreads / kWarp));
-    grid.blocks.y = static_cast<unsigned>(ceil_div(of.to.columns, int64_t{kWarp} * kPack<T>));
-    launch(context.queue, grid, scatter_kernel<T>, of);
-  }
+  store_pack(sum, table.to.row(key) + column, left, of.aligned);
 }
 
 }  // namespace
@@ -199,10 +181,36 @@ void embedding(Context& context, const EmbeddingForward& call) {
 void embedding_backward(Context& context, const EmbeddingBackward& call) {
   Operands operands(context);
   for_storage(call.d_y.type(), [&]<class T>(T) {
-    const Matrix<const T> d_y = operands.in<T>(call.d_y);
-    scatter(context, operands, call, d_y, call.tokens, call.scale, call.d_table);
-    scatter(context, operands, call, d_y, call.position_rows, 1.0, call.d_positions);
-    scatter(context, operands, call, d_y, call.type_rows, 1.0, call.d_types);
+    ScatterRows<T> of{};
+    of.d_y = operands.in<T>(call.d_y);
+    of.dropout = call.dropout;
+    of.aligned = all_aligned(of.d_y);
+    RowKeys keys;
+    const auto add_table = [&](const ConstView& rows, double scale, const View& gradient) {
+      if (!gradient.empty()) {
+        ScatteredTo& table = of.tables[keys.count];
+        table.scale = static_cast<float>(scale);
+        table.to = operands.in_out<float>(gradient);
+        of.aligned = of.aligned && all_aligned(table.to);
+        keys.keys[keys.count++] = operands.in<int32_t>(rows).data;
+      }
+    };
+    add_table(call.tokens, call.scale, call.d_table);
+    add_table(call.position_rows, 1.0, call.d_positions);
+    add_table(call.type_rows, 1.0, call.d_types);
+    // Pieces of a fixed size, one after the other, since finding the order is quadratic.
+    constexpr int64_t kMostRows = 8192;
+    for (int64_t first = 0; first < of.d_y.rows && keys.count > 0; first += kMostRows) {
+      const int64_t count = std::min(kMostRows, of.d_y.rows - first);
+      const RowOrders orders(context, keys, first, count);
+      for (int k = 0; k < keys.count; ++k) {
+        of.tables[k].rows = orders.of(k);
+      }
+      Grid grid = grid_of_blocks(ceil_div(count, kThreads / kWarp));
+      grid.blocks.y = static_cast<unsigned>(ceil_div(of.d_y.columns, int64_t{kWarp} * kPack<T>));
+      grid.blocks.z = static_cast<unsigned>(keys.count);
+      launch(context.queue, grid, scatter_kernel<T>, of);
+    }
   });
   operands.finish();
 }

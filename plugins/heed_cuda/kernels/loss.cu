@@ -40,7 +40,7 @@ __device__ inline void ignore_row(const Rows& of, int64_t row) {
 }
 
 template <int kTeam, class Logits, class Gradient>
-__global__ void loss_kernel(LossRows<Logits, Gradient> of) {
+__global__ void __launch_bounds__(kTeamBlock<kTeam>) loss_kernel(LossRows<Logits, Gradient> of) {
   constexpr int kWidth = kPack<Gradient> > kPack<Logits> ? kPack<Gradient> : kPack<Logits>;
   HEED_SHARED(shared);
   float* const memory = reinterpret_cast<float*>(shared);
@@ -77,14 +77,15 @@ __global__ void loss_kernel(LossRows<Logits, Gradient> of) {
       continue;
     }
     __syncwarp();  // all have read the target's logit, which may be overwritten; a larger team has waited already
-    const float factor = 1.0F / all.total, spread = of.smoothing / static_cast<float>(columns);
+    const float shift = shift_of(all.largest), factor = 1.0F / all.total;
+    const float spread = of.smoothing / static_cast<float>(columns);
     for (int64_t c = first_column; c < columns; c += kTeam * kWidth) {
       load_pack(of.logits.row(row) + c, columns - c, of.aligned, z);
       HEED_UNROLL
       for (int j = 0; j < kWidth; ++j) {
         const float capped = of.capped(z[j]);
         const float q = c + j == target ? spread + (1.0F - of.smoothing) : spread;
-        z[j] = (relative_exponential(capped, all.largest) * factor - q) * of.slope(capped);
+        z[j] = (exponential(capped, shift) * factor - q) * of.slope(capped);
       }
       store_pack(z, of.d_logits.row(row) + c, columns - c, of.aligned);
     }
@@ -105,47 +106,30 @@ void run_loss(Context& context, LossRows<Logits, Gradient> of) {
   });
 }
 
-// The rows whose logits are in memory at a time: enough to make up for reading the weight again, few enough for most of
-// them to stay in the device's cache.
-int64_t rows_of_logits(int64_t rows, int64_t vocabulary) {
-  constexpr int64_t kBytes = int64_t{64} << 20, kLeast = 256, kStep = 128;
-  const int64_t fitting = kBytes / (vocabulary * static_cast<int64_t>(sizeof(float))) / kStep * kStep;
-  return std::min(rows, std::max(kLeast, fitting));
-}
-
 }  // namespace
 
+// All rows at once: callers have divided them already, so that their gradients take bounded memory.
 void output_loss(Context& context, const OutputLoss& call) {
   const int64_t rows = call.x.rows(), vocabulary = call.weight.rows();
   if (rows == 0) {
     return;
   }
   Operands operands(context);
-  const int32_t* const targets = operands.in<int32_t>(call.targets).data;
-  const Matrix<float> losses = operands.out<float>(call.losses);
   for_storage(call.x.type(), [&]<class T>(T) {
     const Matrix<T> d_logits = operands.out<T>(call.d_logits);
     // In f32 the logits lie where their gradients will.
     const bool in_place = std::is_same_v<T, float> && !d_logits.empty() && call.d_logits.device() != Device::cpu;
-    const int64_t block_rows = in_place ? rows : rows_of_logits(rows, vocabulary);
-    const int64_t stride = round_up(vocabulary, 16);
-    const Tensor scratch = in_place ? Tensor() : Tensor({block_rows, stride}, DType::f32, context.arena);
-    for (int64_t first = 0; first < rows; first += block_rows) {
-      const int64_t count = std::min(block_rows, rows - first);
-      const View logits = in_place ? call.d_logits : scratch.view().row_range(0, count).column_range(0, vocabulary);
-      linear(context, {.x = call.x.row_range(first, count), .weight = call.weight, .bias = call.bias, .y = logits});
-      const auto block = [&](auto matrix) {
-        return matrix.empty() ? matrix : decltype(matrix){matrix.data + first * matrix.stride, count, matrix.columns, matrix.stride};
-      };
-      run_loss<float, T>(context, {.logits = operands.in<float>(logits),
-                                   .targets = targets + first,
-                                   .smoothing = static_cast<float>(call.smoothing),
-                                   .cap = static_cast<float>(call.cap),
-                                   .inverse_cap = 0.0F,
-                                   .losses = block(losses),
-                                   .d_logits = block(d_logits),
-                                   .aligned = false});
-    }
+    const Tensor scratch = in_place ? Tensor() : Tensor({rows, round_up(vocabulary, 16)}, DType::f32, context.arena);
+    const View logits = in_place ? call.d_logits : scratch.view().column_range(0, vocabulary);
+    linear(context, {.x = call.x, .weight = call.weight, .bias = call.bias, .y = logits});
+    run_loss<float, T>(context, {.logits = operands.in<float>(logits),
+                                 .targets = operands.in<int32_t>(call.targets).data,
+                                 .smoothing = static_cast<float>(call.smoothing),
+                                 .cap = static_cast<float>(call.cap),
+                                 .inverse_cap = 0.0F,
+                                 .losses = operands.out<float>(call.losses),
+                                 .d_logits = d_logits,
+                                 .aligned = false});
   });
   operands.finish();
 }

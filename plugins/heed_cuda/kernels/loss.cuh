@@ -11,9 +11,11 @@ struct ExponentialSum {
   float largest = -INFINITY, total = 0.0F;
 };
 
-// e^(x - largest), where largest may be minus infinity: then x is, too, or a NaN.
-__device__ inline float relative_exponential(float x, float largest) {
-  return largest == -INFINITY ? (x == -INFINITY ? 0.0F : x) : expf(x - largest);
+// Where the largest is minus infinity, all are, or NaN: their exponentials are 0, or NaN.
+__device__ inline float shift_of(float largest) { return largest == -INFINITY ? 0.0F : largest; }
+__device__ inline float exponential(float x, float shift) {
+  constexpr float kLog2E = 1.4426950408889634F;
+  return exp2f((x - shift) * kLog2E);
 }
 
 template <int kWidth>
@@ -24,12 +26,13 @@ __device__ inline void add_exponentials(const float (&x)[kWidth], int64_t left, 
     largest = j < left ? fmaxf(largest, x[j]) : largest;
   }
   if (largest > sum.largest) {
-    sum.total *= relative_exponential(sum.largest, largest);
+    sum.total *= exponential(sum.largest, largest);
     sum.largest = largest;
   }
+  const float shift = shift_of(largest);
   HEED_UNROLL
   for (int j = 0; j < kWidth; ++j) {
-    sum.total += j < left ? relative_exponential(x[j], largest) : 0.0F;
+    sum.total += j < left ? exponential(x[j], shift) : 0.0F;
   }
 }
 
@@ -37,7 +40,7 @@ __device__ inline void add_exponentials(const float (&x)[kWidth], int64_t left, 
 template <int kTeam>
 __device__ inline ExponentialSum team_exponentials(const ExponentialSum& own, float* memory) {
   const float largest = team_max<kTeam>(own.largest, memory);
-  return {largest, team_sum<kTeam>(own.total * relative_exponential(own.largest, largest), memory)};
+  return {largest, team_sum<kTeam>(own.total * exponential(own.largest, shift_of(largest)), memory)};
 }
 
 template <int kTeam>

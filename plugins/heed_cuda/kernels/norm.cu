@@ -65,7 +65,7 @@ __device__ inline void store_normed(const NormRows<T>& of, const GroupedRow& at,
 
 // A team for each group of each row, whose values stay in registers.
 template <class T, class Team>
-__global__ void norm_kernel(NormRows<T> of) {
+__global__ void __launch_bounds__(kTeamBlock<Team::kThreadsOfRow>) norm_kernel(NormRows<T> of) {
   constexpr int kTeam = Team::kThreadsOfRow, kWidth = kPack<T>;
   HEED_SHARED(shared);
   float* const memory = reinterpret_cast<float*>(shared);

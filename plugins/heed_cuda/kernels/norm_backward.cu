@@ -6,6 +6,18 @@
 namespace heed::cuda {
 namespace {
 
+// Two sums at a time.
+struct PairOfSums {
+  float first, second;
+
+  __device__ PairOfSums operator+(const PairOfSums& other) const {
+    return {first + other.first, second + other.second};
+  }
+};
+__device__ inline PairOfSums warp_sum(const PairOfSums& x) {
+  return {heed::cuda::warp_sum(x.first), heed::cuda::warp_sum(x.second)};
+}
+
 template <class T>
 struct NormGradientRows {
   Matrix<const T> sum, d_normed, d_sum;
@@ -101,7 +113,7 @@ __device__ inline void store_column_sums(const float (&sums)[Team::kPacksOfThrea
 //   d_gain = sum over rows of d_normed * n                        d_bias = sum over rows of d_normed
 // A block takes rows_of_block rows.
 template <class T, class Team>
-__global__ void norm_backward_kernel(NormGradientRows<T> of) {
+__global__ void __launch_bounds__(kTeamBlock<Team::kThreadsOfRow>) norm_backward_kernel(NormGradientRows<T> of) {
   constexpr int kTeam = Team::kThreadsOfRow, kPacks = Team::kPacksOfThread, kWidth = kPack<T>;
   HEED_SHARED(shared);
   float* const memory = reinterpret_cast<float*>(shared);
@@ -133,8 +145,8 @@ __global__ void norm_backward_kernel(NormGradientRows<T> of) {
         sum_gn += g[pack][j] * n[pack][j];  // beyond the last column g is 0
       }
     });
-    const float mean_g = of.kind == NormKind::layer ? team_sum<kTeam>(sum_g, memory) / columns : 0.0F;
-    const float mean_gn = team_sum<kTeam>(sum_gn, memory) / columns;
+    const PairOfSums sums = team_sum<kTeam>(PairOfSums{sum_g, sum_gn}, reinterpret_cast<PairOfSums*>(memory));
+    const float mean_g = of.kind == NormKind::layer ? sums.first / columns : 0.0F, mean_gn = sums.second / columns;
     each_pack<Team, kWidth>(of.columns, [&](int pack, int64_t column) {
       float total[kWidth];
       HEED_UNROLL
@@ -169,7 +181,7 @@ void run_norm_backward(Context& context, NormGradientRows<T> of, float* d_gain, 
   of.d_gain = d_gain == nullptr ? nullptr : sums;
   of.d_bias = d_bias == nullptr ? nullptr : sums + blocks * of.columns;
   constexpr int64_t kColumns = int64_t{Team::kThreadsOfRow} * Team::kPacksOfThread * kPack<T>;
-  constexpr int64_t kFloats = kTeam == kWarp ? kTeamsOfBlock<kTeam> * kColumns : kTeam / kWarp;
+  constexpr int64_t kFloats = kTeam == kWarp ? kTeamsOfBlock<kTeam> * kColumns : 2 * kTeam / kWarp;
   launch(context.queue, grid_of_blocks(blocks, kTeamBlock<kTeam>, kFloats * static_cast<int64_t>(sizeof(float))),
          norm_backward_kernel<T, Team>, of);
   add_column_sums(context, {of.d_gain, d_gain}, {of.d_bias, d_bias}, blocks, of.columns);

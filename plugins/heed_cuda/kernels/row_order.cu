@@ -7,9 +7,11 @@ namespace {
 
 constexpr int kRowsOfWarp = 4;
 
-// A warp finds the places of kRowsOfWarp neighbouring rows.
-__global__ void order_rows_kernel(const int32_t* keys, int64_t first_row, int count, int32_t* ordered_keys,
-                                  int32_t* ordered_rows) {
+// A warp finds the places of kRowsOfWarp neighbouring rows in one order.
+__global__ void order_rows_kernel(RowKeys orders, int64_t first_row, int count, int32_t* ordered) {
+  const int32_t* const keys = orders.keys[blockIdx.y];
+  int32_t* const ordered_keys = ordered + static_cast<int64_t>(blockIdx.y) * 2 * count;
+  int32_t* const ordered_rows = ordered_keys + count;
   const int first = static_cast<int>(thread_of_grid() / kWarp) * kRowsOfWarp;
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   if (first >= count) {
@@ -41,15 +43,16 @@ __global__ void order_rows_kernel(const int32_t* keys, int64_t first_row, int co
 
 }  // namespace
 
-RowOrder::RowOrder(Context& context, const int32_t* keys, int64_t first, int64_t count)
-    : memory_({2, count}, DType::i32, context.arena), count_(count) {
-  auto* const ordered = static_cast<int32_t*>(device_address(memory_.view()));
-  launch(context.queue, grid_of_blocks(ceil_div(count, kRowsOfWarp * kThreads / kWarp)), order_rows_kernel, keys, first,
-         static_cast<int>(count), ordered, ordered + count);
+RowOrders::RowOrders(Context& context, const RowKeys& keys, int64_t first, int64_t count)
+    : memory_({2 * keys.count, count}, DType::i32, context.arena), count_(count) {
+  Grid grid = grid_of_blocks(ceil_div(count, kRowsOfWarp * kThreads / kWarp));
+  grid.blocks.y = static_cast<unsigned>(keys.count);
+  launch(context.queue, grid, order_rows_kernel, keys, first, static_cast<int>(count),
+         static_cast<int32_t*>(device_address(memory_.view())));
 }
 
-OrderedRows RowOrder::rows() const {
-  const auto* const ordered = static_cast<const int32_t*>(device_address(memory_.view()));
+OrderedRows RowOrders::of(int order) const {
+  const auto* const ordered = static_cast<const int32_t*>(device_address(memory_.view())) + 2 * order * count_;
   return {ordered, ordered + count_, count_};
 }
 

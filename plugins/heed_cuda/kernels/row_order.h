@@ -2,6 +2,7 @@
 #pragma once
 
 #include "heed_cuda/context.h"
+#include "heed_cuda/device/language.h"
 
 namespace heed::cuda {
 
@@ -11,13 +12,19 @@ struct OrderedRows {
   int64_t count = 0;
 };
 
-// Of the rows [first, first + count), with keys[row]. A row's place is the number of those before it, which takes count^2
-// comparisons.
-class RowOrder {
- public:
-  RowOrder(Context& context, const int32_t* keys, int64_t first, int64_t count);
+// Several orders of the same rows.
+constexpr int kMostOrders = 3;
+struct RowKeys {
+  const int32_t* keys[kMostOrders] = {};  // of each order, by row
+  int count = 0;
+};
 
-  OrderedRows rows() const;
+// Of the rows [first, first + count). A row's place is the number of those before it, which takes count^2 comparisons.
+class RowOrders {
+ public:
+  RowOrders(Context& context, const RowKeys& keys, int64_t first, int64_t count);
+
+  OrderedRows of(int order) const;
 
  private:
   Tensor memory_;

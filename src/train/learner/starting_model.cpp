@@ -7,6 +7,7 @@
 #include "checkpoint/adapter.h"
 #include "checkpoint/stored_model.h"
 #include "checkpoint/weights.h"
+#include "kernels/host_copy.h"
 #include "models/config_keys.h"
 
 namespace heed {
@@ -276,9 +277,11 @@ void StartingModel::copy(const TakenWeights& taken, Backend& backend, Trainables
       trainables.store_base(backend, i, View(values.data(), DType::f32, weight.shape().rows(), columns, columns));
       continue;
     }
-    auto* const master = static_cast<float*>(host_address(weight.trainable().master()));
+    HostRoom room(backend, weight.trainable().master(), HostRoom::Holds::values);
+    float* const master = host<float>(room.view()).data;
     if (part == taken.by_text.end()) {
       std::ranges::copy(values, master);
+      room.put();
       continue;
     }
     for (size_t row = 0; row < part->from.size(); ++row) {
@@ -286,6 +289,7 @@ void StartingModel::copy(const TakenWeights& taken, Backend& backend, Trainables
         std::copy_n(values.data() + part->from[row] * width, width, master + static_cast<int64_t>(row) * width);
       }
     }
+    room.put();
   }
   trainables.refresh(backend);
 }

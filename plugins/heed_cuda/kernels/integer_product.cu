@@ -161,6 +161,13 @@ Grid integer_grid(const ProductSize& size, int64_t rows, int64_t columns, int64_
           dim3(kIntegerThreads), shared_bytes};
 }
 
+// Few rows, or too few tiles for all multiprocessors: then weights are read again for each 16 rows.
+bool takes_few(const Context& context, const ProductSize& size) {
+  constexpr int64_t kMostRows = 128;
+  const int64_t tiles = ceil_div(size.m, Whole::kRows) * ceil_div(size.n, Whole::kColumns);
+  return size.m <= kFewRows || (size.m <= kMostRows && tiles < context.queue.facts().multiprocessors);
+}
+
 IntegerOperands operands_of(const IntegerRows& x, const PackedWeight& weight, const Tensor& values) {
   return {.x = static_cast<const int8_t*>(device_address(x.values.view())),
           .x_stride = x.values.view().columns(),
@@ -180,7 +187,7 @@ void multiply_integers(Context& context, const Elements& x, int64_t rows, const 
       quantize_rows(context, x, rows, weight.columns(), weight.input_scale, IntegerOrder::rows);
   IntegerOperands operands = operands_of(integers, weight, weight.values);
   operands.scales = static_cast<const float*>(device_address(weight.scales.view()));
-  if (rows <= kFewRows) {
+  if (takes_few(context, operands.size)) {
     launch(context.queue, integer_grid(operands.size, kFewRows, kFewColumns, kIntegerWarps * kFewElements * 4),
            int8_few, operands, finish);
   } else {
@@ -195,7 +202,7 @@ void multiply_integers(Context& context, const Elements& x, int64_t rows, const 
   IntegerOperands operands = operands_of(integers, weight, weight.values);
   operands.group_scales = static_cast<const bf16*>(device_address(weight.scales.view()));
   const int64_t shared_bytes = weight.scales.view().columns() * kFewElements * 2;
-  if (rows <= kFewRows && shared_bytes <= context.queue.facts().shared_bytes) {
+  if (takes_few(context, operands.size) && shared_bytes <= context.queue.facts().shared_bytes) {
     launch(context.queue, integer_grid(operands.size, kFewRows, kFewColumns, shared_bytes), int4_few, operands, finish);
   } else {
     launch(context.queue, integer_grid(operands.size, Whole::kRows, Whole::kColumns, 0), int4_product, operands,

@@ -18,7 +18,7 @@ struct LeftWords {
 struct RightWords {
   uint32_t words[2];
 };
-struct Words4 {
+struct alignas(16) Words4 {
   uint32_t words[4];
 };
 
@@ -53,12 +53,12 @@ __device__ inline Words4 load_transposed(const void* row) {
   return w;
 }
 
-// 16 bytes from global to shared memory, both aligned: there once the thread has waited for its group, and for others
-// behind a barrier after that.
-__device__ inline void copy_async(void* shared, const void* global) {
+// `bytes` of 16 from global to shared memory, both aligned, and zeros behind them: there once the thread has waited for its
+// group, and for others behind a barrier after that.
+__device__ inline void copy_async(void* shared, const void* global, int bytes) {
   asm volatile(
-      "cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(static_cast<uint32_t>(__cvta_generic_to_shared(shared))),
-      "l"(global)
+      "cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(static_cast<uint32_t>(__cvta_generic_to_shared(shared))),
+      "l"(global), "r"(bytes)
       : "memory");
 }
 __device__ inline void end_group() { asm volatile("cp.async.commit_group;" ::: "memory"); }
@@ -131,7 +131,10 @@ inline Words4 load_transposed(const void* row) {
   return w;
 }
 
-inline void copy_async(void* shared, const void* global) { std::memcpy(shared, global, 16); }
+inline void copy_async(void* shared, const void* global, int bytes) {
+  std::memset(shared, 0, 16);
+  std::memcpy(shared, global, static_cast<size_t>(bytes));
+}
 inline void end_group() {}
 template <int kPending>
 void wait_for_groups() {}

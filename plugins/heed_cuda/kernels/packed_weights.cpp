@@ -5,6 +5,7 @@
 
 #include "base/rounding.h"
 #include "heed_cuda/kernels/products.h"
+#include "heed_cuda/kernels/selected_rows.h"
 
 namespace heed::cuda {
 namespace {
@@ -82,23 +83,6 @@ std::unique_ptr<PackedWeight> pack_int4(Context& context, const Shape& shape, co
   });
   context.queue.wait();  // other lanes may read it
   return packed;
-}
-
-// rows[i] of `from` becomes row i of `to`.
-void select(Context& context, const Tensor& from, std::span<const int32_t> rows, const Tensor& to) {
-  const View source = from.view(), target = to.view();
-  const int64_t bytes = source.columns() * size_of(source.type());
-  for (size_t first = 0; first < rows.size();) {
-    size_t next = first + 1;
-    while (next < rows.size() && rows[next] == rows[next - 1] + 1) {
-      ++next;
-    }
-    const auto count = static_cast<int64_t>(next - first);
-    context.queue.copy(device_address(source.row_range(rows[first], count)),
-                       device_address(target.row_range(static_cast<int64_t>(first), count)),
-                       {count, bytes, bytes, bytes});
-    first = next;
-  }
 }
 
 }  // namespace
@@ -190,19 +174,19 @@ std::unique_ptr<PackedWeight> select_packed_rows(Context& context, const PackedW
   const Shape shape{std::ssize(rows), matrix.columns()};
   if (const auto* const int8 = dynamic_cast<const PackedInt8*>(&matrix)) {
     auto selected = std::make_unique<PackedInt8>(shape, int8->input_scale, context.arena);
-    select(context, int8->values, rows, selected->values);
-    select(context, int8->scales, rows, selected->scales);
+    copy_selected_rows(context, int8->values, rows, selected->values);
+    copy_selected_rows(context, int8->scales, rows, selected->scales);
     return selected;
   }
   if (const auto* const int4 = dynamic_cast<const PackedInt4*>(&matrix)) {
     auto selected = std::make_unique<PackedInt4>(shape, context.arena);
-    select(context, int4->values, rows, selected->values);
-    select(context, int4->scales, rows, selected->scales);
+    copy_selected_rows(context, int4->values, rows, selected->values);
+    copy_selected_rows(context, int4->scales, rows, selected->scales);
     return selected;
   }
   const auto& floats = dynamic_cast<const PackedFloats&>(matrix);
   auto selected = std::make_unique<PackedFloats>(shape, floats.memory.type(), context.arena);
-  select(context, floats.memory, rows, selected->memory);
+  copy_selected_rows(context, floats.memory, rows, selected->memory);
   return selected;
 }
 

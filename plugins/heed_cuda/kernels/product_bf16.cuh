@@ -26,12 +26,13 @@ struct Bf16Tile {
   static constexpr int kSharedBytes = kStages * kSliceBytes;
 };
 using LargeBf16Tile = Bf16Tile<128, 128, 64, 32, 4>;
+using MediumBf16Tile = Bf16Tile<128, 64, 64, 32, 4>;
 using SmallBf16Tile = Bf16Tile<64, 64, 32, 32, 4>;
 
 // 16 bytes of a slice from memory: `valid` elements, then zeros.
-__device__ inline void load_piece(unsigned char* to, const bf16* from, int64_t valid, bool aligned) {
-  if (valid >= kPieceElements && aligned) {
-    copy_async(to, from);
+__device__ inline void load_piece(unsigned char* to, const bf16* from, int valid, bool aligned) {
+  if (aligned) {
+    copy_async(to, from, valid * 2);
     return;
   }
   auto* const elements = reinterpret_cast<bf16*>(to);
@@ -42,30 +43,48 @@ __device__ inline void load_piece(unsigned char* to, const bf16* from, int64_t v
   }
 }
 
+__device__ inline int valid_of_piece(int64_t left) {
+  return static_cast<int>(max(int64_t{0}, min(int64_t{kPieceElements}, left)));
+}
+
 // One operand's part of a slice: kOuter of its m (or n), from `first` on. In memory where a row is one of them,
-//   [outer][4 pieces of k], and otherwise [k][pieces of outer], in which piece p of row k is at p ^ turn(k): what is read
+// [outer][4 pieces of k], and otherwise [k][pieces of outer], in which piece p of row k is at p ^ turn(k): what is read
 // together lies in different banks.
 template <RowsOf kRowsAre, int kOuter, int kThreadsOfBlock>
-struct Bf16Slice {
+class Bf16Slice {
+ public:
   static constexpr int kBytes = kOuter * kSliceDepth * 2;
 
-  __device__ static int turn(int k) { return k % 2 | (k / 8) << 1; }
-
-  __device__ static void load(const ProductOperand<bf16>& from, int64_t first, int64_t outer, int64_t first_k,
-                              int64_t depth, unsigned char* shared) {
-    constexpr int kPieces = kBytes / 16;
-    for (int i = static_cast<int>(threadIdx.x); i < kPieces; i += kThreadsOfBlock) {
+  // Which pieces this thread brings.
+  __device__ Bf16Slice(const ProductOperand<bf16>& from, int64_t first, int64_t outer, int64_t depth)
+      : from_(from), depth_(depth) {
+    HEED_UNROLL
+    for (int j = 0; j < kPieces; ++j) {
+      const Piece piece = piece_of(j);
+      const int64_t at = first + piece.outer, left = outer - at;
       if constexpr (kRowsAre == RowsOf::outer) {
-        constexpr int kPiecesOfRow = kSliceDepth / kPieceElements;
-        const int64_t row = first + i / kPiecesOfRow, k = first_k + i % kPiecesOfRow * kPieceElements;
-        load_piece(shared + i * 16, from.data + row * from.stride + k, row < outer ? depth - k : 0, from.aligned);
+        valid_[j] = left > 0 ? kPieceElements : 0;
+        pieces_[j] = from.data + (left > 0 ? at * from.stride + piece.k : 0);
       } else {
-        constexpr int kPiecesOfRow = kOuter / kPieceElements;
-        const int row = i / kPiecesOfRow, piece = i % kPiecesOfRow;
-        const int64_t k = first_k + row, column = first + piece * kPieceElements;
-        load_piece(shared + (row * kPiecesOfRow + (piece ^ turn(row))) * 16, from.data + k * from.stride + column,
-                   k < depth ? outer - column : 0, from.aligned);
+        valid_[j] = valid_of_piece(left);
+        pieces_[j] = from.data + (left > 0 ? piece.k * from.stride + at : 0);
       }
+    }
+  }
+
+  __device__ void load(int64_t slice, unsigned char* shared) const {
+    const int64_t first_k = slice * kSliceDepth, left = depth_ - first_k;
+    const int64_t step = kRowsAre == RowsOf::outer ? first_k : first_k * from_.stride;
+    HEED_UNROLL
+    for (int j = 0; j < kPieces; ++j) {
+      const Piece piece = piece_of(j);
+      int valid = valid_[j];
+      if constexpr (kRowsAre == RowsOf::outer) {
+        valid = min(valid, valid_of_piece(left - piece.k));
+      } else {
+        valid = piece.k < left ? valid : 0;
+      }
+      load_piece(shared + piece.offset, valid > 0 ? pieces_[j] + step : from_.data, valid, from_.aligned);
     }
   }
 
@@ -81,6 +100,31 @@ struct Bf16Slice {
       return load_transposed(shared + (k * kPiecesOfRow + ((first / kPieceElements) ^ turn(k))) * 16);
     }
   }
+
+ private:
+  static constexpr int kPieces = kBytes / 16 / kThreadsOfBlock;
+  static_assert(kPieces * kThreadsOfBlock * 16 == kBytes);
+
+  struct Piece {
+    int outer, k, offset;
+  };
+  __device__ static int turn(int k) { return k % 2 | (k / 8) << 1; }
+  __device__ static Piece piece_of(int j) {
+    const int i = static_cast<int>(threadIdx.x) + j * kThreadsOfBlock;
+    if constexpr (kRowsAre == RowsOf::outer) {
+      constexpr int kPiecesOfRow = kSliceDepth / kPieceElements;
+      return {i / kPiecesOfRow, i % kPiecesOfRow * kPieceElements, i * 16};
+    } else {
+      constexpr int kPiecesOfRow = kOuter / kPieceElements;
+      const int k = i / kPiecesOfRow, piece = i % kPiecesOfRow;
+      return {piece * kPieceElements, k, (k * kPiecesOfRow + (piece ^ turn(k))) * 16};
+    }
+  }
+
+  ProductOperand<bf16> from_;
+  int64_t depth_;
+  const bf16* pieces_[kPieces];
+  int valid_[kPieces];
 };
 
 // Whose sums this thread holds, of the product of a warp: of each 16 x 8, rows lane / 4 and 8 further, two columns each.
@@ -152,12 +196,14 @@ __global__ void __launch_bounds__(Tile::kThreadsOfBlock)
   HEED_SHARED(shared);
   const int64_t first_m = static_cast<int64_t>(blockIdx.y) * Tile::kRows;
   const int64_t first_n = static_cast<int64_t>(blockIdx.x) * Tile::kColumns;
+  const SliceA slice_a(a, first_m, size.m, size.k);
+  const SliceB slice_b(b, first_n, size.n, size.k);
   const int64_t slices = ceil_div(size.k, kSliceDepth), slices_of_chunk = chunk_length(size.k) / kSliceDepth;
   const auto load = [&](int64_t slice) {
     if (slice < slices) {
       unsigned char* const to = shared + slice % Tile::kStages * Tile::kSliceBytes;
-      SliceA::load(a, first_m, size.m, slice * kSliceDepth, size.k, to);
-      SliceB::load(b, first_n, size.n, slice * kSliceDepth, size.k, to + SliceA::kBytes);
+      slice_a.load(slice, to);
+      slice_b.load(slice, to + SliceA::kBytes);
     }
     end_group();
   };

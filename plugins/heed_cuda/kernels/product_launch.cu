@@ -14,9 +14,13 @@ Grid product_grid(const ProductSize& size, int rows, int columns, int threads, i
           dim3(static_cast<unsigned>(threads)), shared_bytes};
 }
 
-// Whether tiles of this edge give each multiprocessor one at least.
-bool fills(const Context& context, const ProductSize& size, int64_t edge) {
-  return ceil_div(size.m, edge) * ceil_div(size.n, edge) >= context.queue.facts().multiprocessors;
+// Whether there is a tile at least for each multiprocessor.
+bool fills(const Context& context, const ProductSize& size, int64_t rows, int64_t columns) {
+  return ceil_div(size.m, rows) * ceil_div(size.n, columns) >= context.queue.facts().multiprocessors;
+}
+template <class Tile>
+bool fills(const Context& context, const ProductSize& size) {
+  return fills(context, size, Tile::kRows, Tile::kColumns);
 }
 
 template <class Tile, RowsOf kRowsOfA, RowsOf kRowsOfB, class Finish>
@@ -38,15 +42,19 @@ void start_float(Context& context, const FloatProduct& product, const Finish& fi
 template <RowsOf kRowsOfA, RowsOf kRowsOfB, class Finish>
 void start(Context& context, const FloatProduct& product, const Finish& finish) {
   if (product.a.type == DType::bf16 && product.b.type == DType::bf16) {
-    fills(context, product.size, LargeBf16Tile::kRows)
-        ? start_bf16<LargeBf16Tile, kRowsOfA, kRowsOfB>(context, product, finish)
-        : start_bf16<SmallBf16Tile, kRowsOfA, kRowsOfB>(context, product, finish);
+    if (fills<LargeBf16Tile>(context, product.size)) {
+      start_bf16<LargeBf16Tile, kRowsOfA, kRowsOfB>(context, product, finish);
+    } else if (fills<MediumBf16Tile>(context, product.size)) {
+      start_bf16<MediumBf16Tile, kRowsOfA, kRowsOfB>(context, product, finish);
+    } else {
+      start_bf16<SmallBf16Tile, kRowsOfA, kRowsOfB>(context, product, finish);
+    }
     return;
   }
   for_storage(product.a.type, [&]<class A>(A) {
     for_storage(product.b.type, [&]<class B>(B) {
       if constexpr (!std::is_same_v<A, bf16> || !std::is_same_v<B, bf16>) {
-        fills(context, product.size, FloatTile<8>::kEdge)
+        fills(context, product.size, FloatTile<8>::kEdge, FloatTile<8>::kEdge)
             ? start_float<A, B, 8, kRowsOfA, kRowsOfB>(context, product, finish)
             : start_float<A, B, 4, kRowsOfA, kRowsOfB>(context, product, finish);
       }
@@ -88,7 +96,9 @@ void multiply_rows(Context& context, const FloatProduct& product, Company compan
     return;
   }
   const bool may = company == Company::fixed && is_plain(finish);
-  if (!may || !by_library(context, product, RowsOf::outer, RowsOf::outer, {finish.y, false, 1.0F, finish.columns})) {
+  const bool multiplied =
+      may && by_library(context, product, RowsOf::outer, RowsOf::outer, {finish.y, false, 1.0F, finish.columns});
+  if (!multiplied && !multiply_few_rows(context, product, finish)) {
     start<RowsOf::outer, RowsOf::outer>(context, product, finish);
   }
 }

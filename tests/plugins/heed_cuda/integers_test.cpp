@@ -53,7 +53,7 @@ class CudaIntegers : public CudaTest {
   }
   // Few rows are multiplied by one kernel, many by another.
   void expect_the_same_bits_in_any_batch() {
-    make(70, 96);
+    make(130, 96);
     LinearCase c = linear_case(70);
     c.activation = Activation::gelu;
     expect_same_rows(c, 70, [&](const LinearCase& part) { return part.forward(cuda(), types()).y; });

@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "plugins/heed_cuda/cuda_testing.h"
 #include "plugins/heed_cuda/same_rows.h"
 
@@ -57,7 +59,9 @@ TEST_P(CudaLinear, MatchesTheReferenceForAnyDepth) {
 
 TEST_P(CudaLinear, MatchesTheReferenceWithManyTiles) {
   expect_forward(make_case(150, 100, 270));
+  expect_forward(make_case(130, 70, 100));
   expect_forward(make_case(3, 100, 270));
+  expect_gradients(make_case(130, 100, 130));
   expect_gradients(make_case(150, 130, 270), 0.5);
 }
 
@@ -158,6 +162,20 @@ TEST_P(CudaLinear, ARowIsTheSameBitsAloneAndAmongOthers) {
   }
 }
 
+// Few rows, some more and many are multiplied by different kernels. Results in f32 show all bits of their sums.
+TEST_P(CudaLinear, ARowInTheMasterTypeIsTheSameBitsAloneAndAmongOthers) {
+  for (const auto& [in, out] : std::vector<std::pair<int64_t, int64_t>>{{1100, 33}, {200, 260}}) {
+    SCOPED_TRACE(fmt::format("{} to {}", in, out));
+    const LinearCase c = make_case(80, in, out);
+    const auto packed = cuda().pack_matrix(c.weight.view());
+    expect_same_rows(c, 80, [&](const LinearCase& part) {
+      const Guarded y(DType::f32, part.x.rows(), part.weight.rows());
+      cuda().linear({.x = part.x.view(), .weight = {{}, packed.get()}, .bias = part.bias.view(), .y = y.view()});
+      return y;
+    });
+  }
+}
+
 TEST_P(CudaLinear, APackedWeightGivesTheSameBits) {
   for (const auto& [in, out] : std::vector<std::pair<int64_t, int64_t>>{{33, 17}, {65, 260}, {513, 40}}) {
     const LinearCase plain = make_case(13, in, out);
@@ -209,6 +227,73 @@ TEST_P(CudaLinear, PackingConvertsAndTakesNoMoreThanTheElementsOfItsFormat) {
     EXPECT_TRUE(same_bits(packed.forward(cuda(), types()).y, plain.forward(cuda(), types()).y));
     if (out % 32 == 0 && in % 8 == 0) {
       EXPECT_EQ(packed_weight->bytes(), in * out * size_of(storage()));
+    }
+  }
+}
+
+// A matrix in the device's memory, between NaN.
+class OnDevice {
+ public:
+  OnDevice(Backend& backend, const Guarded& from, Layout layout)
+      : backend_(backend),
+        offset_(layout.offset),
+        memory_(backend.keep({from.rows(), layout.offset + from.columns() + layout.padding}, from.type())),
+        view_(memory_.view().column_range(layout.offset, from.columns())) {
+    backend.fill(memory_.view(), std::numeric_limits<double>::quiet_NaN());
+    backend.copy(from.view(), view_);
+  }
+  const View& view() const { return view_; }
+
+  // What is there now, if all that surrounds it is still NaN.
+  Guarded back() const {
+    const Guarded all(view_.type(), memory_.view().rows(), memory_.view().columns());
+    Guarded result(view_.type(), view_.rows(), view_.columns());
+    backend_.copy(memory_.view(), all.view());
+    for (int64_t r = 0; r < all.rows(); ++r) {
+      for (int64_t c = 0; c < all.columns(); ++c) {
+        if (c >= offset_ && c < offset_ + view_.columns()) {
+          result.set(r, c - offset_, all.get(r, c));
+        } else {
+          EXPECT_TRUE(std::isnan(all.get(r, c))) << "written beside the matrix at (" << r << ", " << c << ")";
+        }
+      }
+    }
+    return result;
+  }
+
+ private:
+  Backend& backend_;
+  int64_t offset_;
+  Tensor memory_;
+  View view_;
+};
+
+TEST_P(CudaLinear, OperandsOfTheDeviceMayBePartsOfWiderOnes) {
+  for (const Layout layout : {Layout{5, 3}, Layout{8, 8}, Layout{6, 2}}) {
+    for (const auto& [rows, in, out] : {std::tuple<int64_t, int64_t, int64_t>{5, 40, 24}, {70, 72, 80}, {70, 33, 17}}) {
+      SCOPED_TRACE(fmt::format("{} rows, {} to {}, {} elements off", rows, in, out, layout.offset));
+      LinearCase c = make_case(rows, in, out);
+      c.activation = Activation::silu;
+      const auto device = [&](const Guarded& from) { return OnDevice(cuda(), from, layout); };
+      const OnDevice x = device(c.x), weight = device(c.weight), bias = device(c.bias), d_y = device(c.d_y);
+      const OnDevice y = device(c.d_y), before = device(c.d_y), d_x = device(c.x);
+      const OnDevice d_weight = device(random(DType::f32, out, in, 8)), d_bias = device(c.bias);
+      cuda().linear({.x = x.view(),
+                     .weight = {weight.view()},
+                     .bias = bias.view(),
+                     .activation = c.activation,
+                     .y = y.view(),
+                     .before = before.view()});
+      cuda().linear_input_gradient({.d_y = d_y.view(), .weight = {weight.view()}, .d_x = d_x.view()});
+      cuda().linear_weight_gradient(
+          {.d_y = d_y.view(), .x = x.view(), .d_weight = d_weight.view(), .d_bias = d_bias.view()});
+      const auto expected = c.forward(cuda(), types());
+      EXPECT_TRUE(same_bits(y.back(), expected.y));
+      EXPECT_TRUE(same_bits(before.back(), expected.before));
+      EXPECT_TRUE(same_bits(d_x.back(), c.d_x(cuda(), types())));
+      const auto gradients = c.d_weight(cuda(), types());
+      EXPECT_TRUE(same_bits(d_weight.back(), gradients.d_weight));
+      EXPECT_TRUE(same_bits(d_bias.back(), gradients.d_bias));
     }
   }
 }

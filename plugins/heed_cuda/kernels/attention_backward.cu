@@ -314,7 +314,7 @@ bool took_backward_tiles(Context& context, const AttentionBackward& call, const 
   if constexpr (std::is_same_v<T, bf16>) {
     const AttentionGradients gradients{from.queries, from.keys,    from.values, from.d_output, from.log_sum_exp,
                                        from.deltas,  to.d_queries, to.d_keys,   to.d_values};
-    if (takes_tiles(call.settings, call.queries, call.memory) && gradients.aligned()) {
+    if (takes_tiles(call.settings, call.queries, call.memory)) {
       attention_backward_by_tiles(context, frame, gradients);
       return true;
     }

@@ -301,7 +301,7 @@ bool took_tiles(Context& context, const AttentionForward& call, const AttentionF
                 const ForwardOperands<T, M>& from, const Matrix<T>& output, const Matrix<float>& log_sum_exp) {
   if constexpr (std::is_same_v<T, bf16> && std::is_same_v<M, bf16>) {
     const AttentionRows rows{from.queries, from.keys.rows, from.values.rows, from.tokens, output, log_sum_exp};
-    if (takes_tiles(call.settings, call.queries, call.memory) && rows.aligned()) {
+    if (takes_tiles(call.settings, call.queries, call.memory)) {
       attention_by_tiles(context, frame, rows);
       return true;
     }

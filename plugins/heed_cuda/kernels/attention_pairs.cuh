@@ -132,12 +132,21 @@ __device__ inline int64_t distance_column(const AttentionFrame& frame, int64_t d
   return max(int64_t{0}, min(distance - frame.first_distance, frame.distances - 1));
 }
 
-// What the dot product of a query and a key becomes. Written so that no compiler can contract it in one kernel only.
+// a * b, which no compiler makes a part of another operation: kernels that compute the same give the same bits.
+__device__ inline float times(float a, float b) {
+#ifdef __CUDA_ARCH__
+  return __fmul_rn(a, b);
+#else
+  return a * b;
+#endif
+}
+
+// What the dot product of a query and a key becomes.
 __device__ inline float score_of(const AttentionFrame& frame, float dot, int64_t query_row, int head,
                                  int64_t distance) {
-  float score = dot * frame.scale;
+  float score = times(dot, frame.scale);
   if (frame.cap > 0.0F) {
-    score = frame.cap * tanhf(score / frame.cap);
+    score = times(frame.cap, tanhf(score / frame.cap));
   }
   if (!frame.table.empty()) {
     const int64_t column = distance_column(frame, distance);

@@ -11,9 +11,9 @@ bool takes_tiles(const AttentionSettings& settings, const ConstView& queries, co
 constexpr int kPieceOf = 8;  // elements of 16 bytes, which are read at once
 
 // Whether rows, and heads of a multiple of 16 columns, begin where pieces do.
-template <class T>
-bool in_pieces(const Matrix<T>& x) {
-  return reinterpret_cast<uintptr_t>(x.data) % 16 == 0 && x.stride % kPieceOf == 0;
+template <class... T>
+bool in_pieces(const Matrix<T>&... matrices) {
+  return ((reinterpret_cast<uintptr_t>(matrices.data) % 16 == 0 && matrices.stride % kPieceOf == 0) && ...);
 }
 
 struct AttentionRows {
@@ -21,8 +21,6 @@ struct AttentionRows {
   TokenRows tokens;
   Matrix<bf16> output;
   Matrix<float> log_sum_exp;
-
-  bool aligned() const { return in_pieces(queries) && in_pieces(keys) && in_pieces(values) && in_pieces(output); }
 };
 void attention_by_tiles(Context& context, const AttentionFrame& frame, const AttentionRows& rows);
 
@@ -31,11 +29,6 @@ struct AttentionGradients {
   Matrix<const bf16> queries, keys, values, d_output;
   Matrix<const float> log_sum_exp, deltas;
   Matrix<bf16> d_queries, d_keys, d_values;
-
-  bool aligned() const {
-    return in_pieces(queries) && in_pieces(keys) && in_pieces(values) && in_pieces(d_output) && in_pieces(d_queries) &&
-           in_pieces(d_keys) && in_pieces(d_values);
-  }
 };
 void attention_backward_by_tiles(Context& context, const AttentionFrame& frame, const AttentionGradients& gradients);
 

@@ -17,6 +17,23 @@ struct alignas(16) Piece {  // 16 bytes: eight neighbours of a row
   uint32_t words[4];
 };
 
+// How operands lie in memory: where they are in pieces, those are moved at once.
+struct Pieces {
+  bool read = false, written = false;
+};
+
+__device__ inline Piece load_piece(const bf16* from, bool at_once) {
+  if (at_once) {
+    return *reinterpret_cast<const Piece*>(from);
+  }
+  Piece piece;
+  HEED_UNROLL
+  for (int i = 0; i < 4; ++i) {
+    piece.words[i] = static_cast<uint32_t>(from[2 * i].bits) | static_cast<uint32_t>(from[2 * i + 1].bits) << 16;
+  }
+  return piece;
+}
+
 // kRows rows of kWidth columns in shared memory. The pieces of a row are exchanged so that what the lanes of a warp read
 // together lies in different banks.
 template <int kWidth, int kRows>
@@ -31,14 +48,15 @@ struct SharedTile {
 
   // row_of(r) is the address of row r, or null for zeros.
   template <int kThreadsOfBlock, class RowOf>
-  __device__ static void load(const RowOf& row_of, unsigned char* shared) {
+  __device__ static void load(const RowOf& row_of, const Pieces& pieces, unsigned char* shared) {
     for (int i = static_cast<int>(threadIdx.x); i < kRows * kPieces; i += kThreadsOfBlock) {
       const bf16* const row = row_of(i / kPieces);
       unsigned char* const to = shared + offset(i / kPieces, i % kPieces);
-      if (row != nullptr) {
+      if (row != nullptr && pieces.read) {
         copy_async(to, row + i % kPieces * kPieceOf);
       } else {
-        *reinterpret_cast<Piece*>(to) = Piece{};
+        *reinterpret_cast<Piece*>(to) =
+            row != nullptr ? load_piece(row + i % kPieces * kPieceOf, /*at_once=*/false) : Piece{};
       }
     }
   }
@@ -63,12 +81,12 @@ struct LeftRows {
   Piece upper[kSlices], lower[kSlices];  // of rows lane / 4 and 8 further
 
   // Addresses of this lane's two rows; null for zeros.
-  __device__ void load(const bf16* upper_row, const bf16* lower_row, int lane) {
+  __device__ void load(const bf16* upper_row, const bf16* lower_row, const Pieces& pieces, int lane) {
     HEED_UNROLL
     for (int slice = 0; slice < kSlices; ++slice) {
       const int column = 32 * slice + lane % 4 * kPieceOf;
-      upper[slice] = upper_row != nullptr ? *reinterpret_cast<const Piece*>(upper_row + column) : Piece{};
-      lower[slice] = lower_row != nullptr ? *reinterpret_cast<const Piece*>(lower_row + column) : Piece{};
+      upper[slice] = upper_row != nullptr ? load_piece(upper_row + column, pieces.read) : Piece{};
+      lower[slice] = lower_row != nullptr ? load_piece(lower_row + column, pieces.read) : Piece{};
     }
   }
   __device__ LeftWords words(int slice, int step) const {
@@ -140,20 +158,32 @@ __device__ inline void add_weighted(const WarpSums<kRows / 8>& weights, const un
   }
 }
 
-// sums * factor, of the rows lane / 4 (i = 0, 1) and 8 further, to rows of bf16; null: nowhere.
+// Two neighbours of a row.
+__device__ inline void write_pair(float first, float second, const Pieces& pieces, bf16* to) {
+  if (pieces.written) {
+    *reinterpret_cast<uint32_t*>(to) = bf16_pair(first, second);
+  } else {
+    to[0] = bf16(first);
+    to[1] = bf16(second);
+  }
+}
+
+// sums * factor of a warp's rows lane / 4 and 8 further, to rows of bf16; null: nowhere.
+struct RowFactors {
+  float upper, lower;
+};
 template <int kTiles>
-__device__ inline void write_sums(const WarpSums<kTiles>& sums, float upper_factor, float lower_factor, bf16* upper,
-                                  bf16* lower, int lane) {
+__device__ inline void write_sums(const WarpSums<kTiles>& sums, const RowFactors& factors, const Pieces& pieces,
+                                  bf16* upper, bf16* lower) {
+  const int lane = static_cast<int>(threadIdx.x % kWarp);
   HEED_UNROLL
   for (int n = 0; n < kTiles; ++n) {
     const int column = 8 * n + 2 * (lane % 4);
     if (upper != nullptr) {
-      *reinterpret_cast<uint32_t*>(upper + column) =
-          bf16_pair(sums.c[n][0] * upper_factor, sums.c[n][1] * upper_factor);
+      write_pair(sums.c[n][0] * factors.upper, sums.c[n][1] * factors.upper, pieces, upper + column);
     }
     if (lower != nullptr) {
-      *reinterpret_cast<uint32_t*>(lower + column) =
-          bf16_pair(sums.c[n][2] * lower_factor, sums.c[n][3] * lower_factor);
+      write_pair(sums.c[n][2] * factors.lower, sums.c[n][3] * factors.lower, pieces, lower + column);
     }
   }
 }

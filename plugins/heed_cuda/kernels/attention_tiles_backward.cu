@@ -14,6 +14,7 @@ constexpr int kKeyWarps = 4;
 struct TileGradients {
   Matrix<const bf16> queries, keys, values, d_output;
   Matrix<const float> log_sum_exp, deltas;
+  Pieces pieces;
   int64_t tiles = 1;  // of the longest sequence
 };
 
@@ -77,9 +78,10 @@ __global__ void __launch_bounds__(kKeyWarps* kWarp)
   const auto load = [&](int first, int stage) {
     if (first < seeing.end) {
       unsigned char* const to = shared + stage * 2 * Tile::kBytes;
-      Tile::template load<kThreadsOfBlock>([&](int r) { return queries.columns(from.queries, first + r, kWidth); }, to);
+      Tile::template load<kThreadsOfBlock>([&](int r) { return queries.columns(from.queries, first + r, kWidth); },
+                                           from.pieces, to);
       Tile::template load<kThreadsOfBlock>([&](int r) { return queries.columns(from.d_output, first + r, kWidth); },
-                                           to + Tile::kBytes);
+                                           from.pieces, to + Tile::kBytes);
       for (int r = static_cast<int>(threadIdx.x); r < kRows; r += kThreadsOfBlock) {
         facts[stage * kRows + r] = facts_of(frame, from, queries, first + r);
         if (frame.dropout.active() && first + r < queries.rows) {
@@ -95,8 +97,8 @@ __global__ void __launch_bounds__(kKeyWarps* kWarp)
     return of_key < queries.keys ? of.row(frame.keys.offsets[sequence] + of_key) + int64_t{key_head} * kWidth : nullptr;
   };
   LeftRows<kWidth> keys, values;
-  keys.load(row_of(from.keys, key), row_of(from.keys, key + 8), lane);
-  values.load(row_of(from.values, key), row_of(from.values, key + 8), lane);
+  keys.load(row_of(from.keys, key), row_of(from.keys, key + 8), from.pieces, lane);
+  values.load(row_of(from.values, key), row_of(from.values, key + 8), from.pieces, lane);
   WarpSums<kWidth / 8> key_sums, value_sums;
   key_sums.clear();
   value_sums.clear();
@@ -124,8 +126,8 @@ __global__ void __launch_bounds__(kKeyWarps* kWarp)
     __syncthreads();  // before the next but one tile takes this one's place
     stage = 1 - stage;
   }
-  write_sums(key_sums, frame.scale, frame.scale, row_of(d_keys, key), row_of(d_keys, key + 8), lane);
-  write_sums(value_sums, 1.0F, 1.0F, row_of(d_values, key), row_of(d_values, key + 8), lane);
+  write_sums(key_sums, {frame.scale, frame.scale}, from.pieces, row_of(d_keys, key), row_of(d_keys, key + 8));
+  write_sums(value_sums, {1.0F, 1.0F}, from.pieces, row_of(d_values, key), row_of(d_values, key + 8));
 }
 
 // A block for a tile of queries, of a sequence and a head of keys.
@@ -155,16 +157,17 @@ __global__ void __launch_bounds__(kWarps* kWarp)
     };
     if (first < end) {
       unsigned char* const to = shared + stage * 2 * Tile::kBytes;
-      Tile::template load<kThreadsOfBlock>(row_of(from.keys), to);
-      Tile::template load<kThreadsOfBlock>(row_of(from.values), to + Tile::kBytes);
+      Tile::template load<kThreadsOfBlock>(row_of(from.keys), from.pieces, to);
+      Tile::template load<kThreadsOfBlock>(row_of(from.values), from.pieces, to + Tile::kBytes);
     }
     end_group();
   };
 
   const int r = block_row + static_cast<int>(threadIdx.x) / kWarp * kRowsOfWarp + lane / 4;
   LeftRows<kWidth> rows, d_outputs;
-  rows.load(queries.columns(from.queries, r, kWidth), queries.columns(from.queries, r + 8, kWidth), lane);
-  d_outputs.load(queries.columns(from.d_output, r, kWidth), queries.columns(from.d_output, r + 8, kWidth), lane);
+  rows.load(queries.columns(from.queries, r, kWidth), queries.columns(from.queries, r + 8, kWidth), from.pieces, lane);
+  d_outputs.load(queries.columns(from.d_output, r, kWidth), queries.columns(from.d_output, r + 8, kWidth), from.pieces,
+                 lane);
   const QueryFacts facts[2] = {facts_of(frame, from, queries, r), facts_of(frame, from, queries, r + 8)};
   RowRandom draws[2];
   HEED_UNROLL
@@ -197,8 +200,8 @@ __global__ void __launch_bounds__(kWarps* kWarp)
     __syncthreads();
     stage = 1 - stage;
   }
-  write_sums(sums, frame.scale, frame.scale, queries.columns(d_queries, r, kWidth),
-             queries.columns(d_queries, r + 8, kWidth), lane);
+  write_sums(sums, {frame.scale, frame.scale}, from.pieces, queries.columns(d_queries, r, kWidth),
+             queries.columns(d_queries, r + 8, kWidth));
 }
 
 template <int kWidth, int kWarps>
@@ -226,8 +229,14 @@ void run_key_gradients(Context& context, const AttentionFrame& frame, TileGradie
 }  // namespace
 
 void attention_backward_by_tiles(Context& context, const AttentionFrame& frame, const AttentionGradients& gradients) {
-  const TileGradients from{gradients.queries,  gradients.keys,        gradients.values,
-                           gradients.d_output, gradients.log_sum_exp, gradients.deltas};
+  const TileGradients from{gradients.queries,
+                           gradients.keys,
+                           gradients.values,
+                           gradients.d_output,
+                           gradients.log_sum_exp,
+                           gradients.deltas,
+                           {in_pieces(gradients.queries, gradients.keys, gradients.values, gradients.d_output),
+                            in_pieces(gradients.d_queries, gradients.d_keys, gradients.d_values)}};
   for_head_width(frame.key_width, [&](auto width) {
     const int64_t rows = frame.queries.max_length * frame.group;
     if (frame.queries.rows == 0) {

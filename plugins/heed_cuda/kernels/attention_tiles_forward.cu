@@ -9,6 +9,7 @@ constexpr int kTileKeys = kKeyBlock;  // tiles begin at multiples of that, and s
 struct TileOperands {
   Matrix<const bf16> queries, keys, values;
   TokenRows tokens;
+  Pieces pieces;
   int64_t tiles = 1, splits = 1;  // tiles of queries in the longest sequence; splits: 1 where a block takes all keys
 };
 
@@ -158,10 +159,11 @@ __device__ float log_sum_exp_of(float largest, float sum) {
 
 template <int kWidth>
 __device__ void write_rows(const RowsAttended<kWidth>& all, const QueryRows& queries, int first_row,
-                           const Matrix<bf16>& output, const Matrix<float>& log_sum_exp, int lane) {
-  const int r = first_row + lane / 4;
-  write_sums(all.columns, all.sum[0] == 0.0F ? 0.0F : 1.0F / all.sum[0], all.sum[1] == 0.0F ? 0.0F : 1.0F / all.sum[1],
-             queries.columns(output, r, kWidth), queries.columns(output, r + 8, kWidth), lane);
+                           const Matrix<bf16>& output, const Matrix<float>& log_sum_exp, const Pieces& pieces) {
+  const int lane = static_cast<int>(threadIdx.x % kWarp), r = first_row + lane / 4;
+  const RowFactors factors{all.sum[0] == 0.0F ? 0.0F : 1.0F / all.sum[0],
+                           all.sum[1] == 0.0F ? 0.0F : 1.0F / all.sum[1]};
+  write_sums(all.columns, factors, pieces, queries.columns(output, r, kWidth), queries.columns(output, r + 8, kWidth));
   HEED_UNROLL
   for (int half = 0; half < 2; ++half) {
     const int row = r + 8 * half;
@@ -202,15 +204,15 @@ __global__ void __launch_bounds__(kWarps* kWarp)
       };
     };
     if (first < end) {
-      Tile::template load<kThreadsOfBlock>(row_of(from.keys), to);
-      Tile::template load<kThreadsOfBlock>(row_of(from.values), to + Tile::kBytes);
+      Tile::template load<kThreadsOfBlock>(row_of(from.keys), from.pieces, to);
+      Tile::template load<kThreadsOfBlock>(row_of(from.values), from.pieces, to + Tile::kBytes);
     }
     end_group();
   };
 
   const int first_row = block_row + static_cast<int>(threadIdx.x) / kWarp * kRowsOfWarp, r = first_row + lane / 4;
   LeftRows<kWidth> rows;
-  rows.load(queries.columns(from.queries, r, kWidth), queries.columns(from.queries, r + 8, kWidth), lane);
+  rows.load(queries.columns(from.queries, r, kWidth), queries.columns(from.queries, r + 8, kWidth), from.pieces, lane);
   KeyInterval seen[2];
   RowRandom draws[2];
   HEED_UNROLL
@@ -249,7 +251,7 @@ __global__ void __launch_bounds__(kWarps* kWarp)
     return;
   }
   add_split(split, all);
-  write_rows(all, queries, first_row, output, log_sum_exp, lane);
+  write_rows(all, queries, first_row, output, log_sum_exp, from.pieces);
 }
 
 constexpr int kPartWarps = 4;
@@ -288,7 +290,11 @@ constexpr int64_t kManyBlocks = 264;
 template <int kWidth, int kWarps>
 void run_tiles(Context& context, const AttentionFrame& frame, const AttentionRows& rows) {
   const int64_t key_heads = frame.heads / frame.group, tasks = frame.queries.rows * frame.heads;
-  TileOperands from{rows.queries, rows.keys, rows.values, rows.tokens};
+  TileOperands from{rows.queries,
+                    rows.keys,
+                    rows.values,
+                    rows.tokens,
+                    {in_pieces(rows.queries, rows.keys, rows.values), in_pieces(rows.output)}};
   from.tiles = ceil_div<int64_t>(frame.queries.max_length * frame.group, kWarps * kRowsOfWarp);
   const int64_t blocks = frame.queries.count * from.tiles * key_heads;
   from.splits = blocks < kManyBlocks ? std::max<int64_t>(1, ceil_div<int64_t>(frame.keys.max_length, kKeySplit)) : 1;

@@ -201,7 +201,10 @@ void write_spaces(const SentencePieceFile& file, const SentencePieceModel& model
 }  // namespace
 
 std::string tokenizer_json_of(const SentencePieceFile& file, std::string_view where) {
-  const SentencePieceModel model = read_sentencepiece_model(file.model, where);
+  return tokenizer_json_of(file, read_sentencepiece_model(file.model, where), where);
+}
+
+std::string tokenizer_json_of(const SentencePieceFile& file, const SentencePieceModel& model, std::string_view where) {
   require<FormatError>(model.type == SentencePieceModel::Type::unigram || model.type == SentencePieceModel::Type::bpe,
                        where, "a SentencePiece model of words or characters, expected unigram or bpe");
   require<FormatError>(!model.spaces.as_suffix && model.spaces.escaped, where,
@@ -212,13 +215,7 @@ std::string tokenizer_json_of(const SentencePieceFile& file, std::string_view wh
   }
   Json document = Json::object();
   Json added = added_special_tokens(file.names, numbered.by_text);
-  for (const ModelPiece& piece : numbered.pieces) {
-    const bool named = std::ranges::any_of(added, [&](const Json& token) { return token["content"] == piece.text; });
-    const bool special = piece.type == PieceType::control;
-    if (!named && (special || piece.type == PieceType::user_defined) && numbered.by_text.contains(piece.text)) {
-      added.push_back(added_token(piece.text, numbered.by_text[piece.text], special));
-    }
-  }
+  add_symbols(numbered.pieces, numbered.by_text, added);
   document["added_tokens"] = added;
   write_spaces(file, model, document);
   document["post_processor"] = frame_processor(file.frame, file.names, file.language, numbered.by_text, where);

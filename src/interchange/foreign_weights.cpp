@@ -101,6 +101,9 @@ struct RoundedBlocks {
           to == StoredType::u8 ? scale_changes(tensor, first, values.size()) : std::vector<float>();
       for (size_t i = 0; i < values.size(); ++i) {
         const double exact = static_cast<double>(values[i]);
+        if (!(std::abs(values[i]) <= kLargestHalf)) {
+          continue;  // such a matrix is refused when it is loaded
+        }
         const double rounded = scales.empty()
                                    ? static_cast<double>(widened_half(half_from(values[i])))
                                    : exact * static_cast<double>(scales[i / static_cast<size_t>(kInt4Block)]);

@@ -54,14 +54,19 @@ std::string mark_key(std::string_view mark) { return fmt::format("{}{}_token_id"
 std::vector<std::string> read_tokens(const GgufMetadata& metadata) {
   std::vector<std::string> tokens = metadata.texts(kTokensKey);
   require<FormatError>(!tokens.empty(), metadata.where(), "'{}' is empty", kTokensKey);
-  std::unordered_set<std::string_view> known;
   for (size_t i = 0; i < tokens.size(); ++i) {
     tokens[i] = tokens[i].empty() ? fmt::format("[EMPTY_{}]", i) : std::move(tokens[i]);
-    require<FormatError>(!find_invalid_utf8(tokens[i]), metadata.where(), "'{}': token {} is not UTF-8", kTokensKey, i);
-    require<FormatError>(known.insert(tokens[i]).second, metadata.where(), "'{}': token {}, '{}', occurs twice",
-                         kTokensKey, i, shown(tokens[i]));
   }
   return tokens;
+}
+
+void require_spellings(const std::vector<std::string>& tokens, const std::string& where) {
+  std::unordered_set<std::string_view> known;
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    require<FormatError>(!find_invalid_utf8(tokens[i]), where, "'{}': token {} is not UTF-8", kTokensKey, i);
+    require<FormatError>(known.insert(tokens[i]).second, where, "'{}': token {}, '{}', occurs twice", kTokensKey, i,
+                         shown(tokens[i]));
+  }
 }
 
 template <class T>
@@ -162,6 +167,7 @@ SpecialNames GgufVocabulary::names() const {
 }
 
 std::vector<Piece> GgufVocabulary::pieces() const {
+  require_spellings(tokens_, metadata_.where());
   const auto types = metadata_.find_integers(kTypesKey);
   const auto scores = metadata_.find_reals(kScoresKey);
   require_one_each(types, tokens_.size(), metadata_.where(), kTypesKey);
@@ -187,6 +193,7 @@ std::string GgufVocabulary::scored_document() const {
   SentencePieceFile file{.model = {}, .vocabulary = {}};
   file.spaces = flag("add_space_prefix", true) ? SentencePieceFile::Spaces::llama : SentencePieceFile::Spaces::gemma;
   file.frame = begins_with_bos() ? TextFrame::begin : TextFrame::none;
+  file.joins_symbols = true;
   file.names = names();
   return tokenizer_json_of(file, model, metadata_.where());
 }

@@ -13,7 +13,7 @@ import torch
 U32, I32, F32, BOOL, STRING, ARRAY = 4, 5, 6, 7, 8, 9
 TYPES = {torch.float32: 0, torch.float16: 1, torch.bfloat16: 30}
 Q4_0, Q8_0, BLOCK, ALIGNMENT = 2, 8, 32, 32
-NORMAL, UNKNOWN, CONTROL, BYTE = 1, 2, 3, 6
+NORMAL, UNKNOWN, CONTROL, UNUSED, BYTE = 1, 2, 3, 5, 6
 
 LAYER_NAMES = {
     "input_layernorm": "attn_norm", "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k",
@@ -165,15 +165,18 @@ def settings_of(c):
 def kind_of_token(token, special):
     if token == "<unk>":
         return UNKNOWN
+    if token.startswith("[PAD"):
+        return UNUSED
     return CONTROL if token in special else BYTE if token.startswith("<0x") else NORMAL
 
 
-def tokenizer_pairs(folder, form):
+def tokenizer_pairs(folder, form, rows):
     """From tokenizer.json and tokenizer_config.json; `form` is "llama", or what tokenizer.ggml.pre says."""
     tokenizer = json.loads((folder / "tokenizer.json").read_text())
     roles = json.loads((folder / "tokenizer_config.json").read_text())
     ids = {**tokenizer["model"]["vocab"], **{t["content"]: t["id"] for t in tokenizer["added_tokens"]}}
     tokens = sorted(ids, key=ids.get)
+    tokens += [f"[PAD{i}]" for i in range(len(tokens), rows)]
     special = {t["content"] for t in tokenizer["added_tokens"]}
     merges = [m if isinstance(m, str) else " ".join(m) for m in tokenizer["model"]["merges"]]
     pairs = [("tokenizer.ggml.model", STRING, "llama" if form == "llama" else "gpt2"),
@@ -200,7 +203,7 @@ def write_model(path, model, store):
     c = model.config
     with tempfile.TemporaryDirectory() as folder:
         model.write_tokenizer(pathlib.Path(folder))
-        pairs = settings_of(c) + tokenizer_pairs(pathlib.Path(folder), model.cut)
+        pairs = settings_of(c) + tokenizer_pairs(pathlib.Path(folder), model.cut, c["vocab_size"])
     tensors = dict(converted(c, name, tensor) for name, tensor in store.tensors.items())
     if (c.get("rope_scaling") or {}).get("rope_type") == "llama3":
         tensors["rope_freqs.weight"] = llama3_divisors(c)

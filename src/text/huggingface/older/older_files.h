@@ -56,6 +56,7 @@ struct SentencePieceFile {
   Numbers numbers = Numbers::own;
   Spaces spaces = Spaces::own;
   TextFrame frame = TextFrame::none;
+  bool joins_symbols = false;          // neighbours also become pieces that are not normal, if not for control
   std::string language = {};           // the token of a frame that has one
   std::vector<std::string> more = {};  // special tokens behind the last id: languages, <mask>, <extra_id_99> ...
   SpecialNames names = {.bos = "<s>", .eos = "</s>", .unk = "<unk>", .pad = "<pad>"};

@@ -93,14 +93,15 @@ struct PieceMerge {
 };
 
 // Every way to make a piece of two others, in the order in which SentencePiece would take them: by score.
-Json merges_of(const NumberedPieces& numbered, std::string_view where) {
+Json merges_of(const NumberedPieces& numbered, bool joins_symbols, std::string_view where) {
   std::unordered_map<std::string_view, size_t> numbers;
   for (size_t i = 0; i < numbered.pieces.size(); ++i) {
     numbers.emplace(numbered.pieces[i].text, i);
   }
   std::vector<PieceMerge> merges;
   for (const ModelPiece& piece : numbered.pieces) {
-    if (piece.type != PieceType::normal) {
+    const bool is_symbol = piece.type == PieceType::user_defined || piece.type == PieceType::unused;
+    if (piece.type != PieceType::normal && !(joins_symbols && is_symbol)) {
       continue;
     }
     const std::string_view text = piece.text;
@@ -155,7 +156,7 @@ Json bpe_of(const NumberedPieces& numbered, const SentencePieceFile& file, bool 
     vocabulary[text] = it->second;
   }
   return {{"type", "BPE"},          {"dropout", nullptr},  {"unk_token", file.names.unk},         {"fuse_unk", true},
-          {"byte_fallback", bytes}, {"vocab", vocabulary}, {"merges", merges_of(numbered, where)}};
+          {"byte_fallback", bytes}, {"vocab", vocabulary}, {"merges", merges_of(numbered, file.joins_symbols, where)}};
 }
 
 Json replace_rule(const char* kind, std::string_view from, std::string_view to) {

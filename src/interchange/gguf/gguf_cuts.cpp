@@ -63,4 +63,11 @@ const GgufCut& gguf_cut(std::string_view name, std::string_view where) {
   return *found;
 }
 
+std::optional<std::string_view> gguf_cut_by(const CutSought& sought) {
+  const auto found = std::ranges::find_if(all_cuts(), [&](const GgufCut& cut) {
+    return cut.expressions == sought.expressions && cut.ignores_merges == sought.ignores_merges;
+  });
+  return found == all_cuts().end() ? std::nullopt : std::optional(found->names.front());
+}
+
 }  // namespace heed

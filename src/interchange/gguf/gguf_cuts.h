@@ -1,6 +1,7 @@
 // How byte-level tokenizers cut a text before they merge, by the names that tokenizer.ggml.pre has for it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,7 +15,16 @@ struct GgufCut {
   bool begins_with_bos = false;          // where the file does not say it
 };
 
+inline constexpr std::string_view kGgufGpt2Expression =
+    R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+
 // FormatError, naming `where` and those that heed knows, for another name.
 const GgufCut& gguf_cut(std::string_view name, std::string_view where);
+// The name of the way to cut by these expressions; none: llama.cpp has none.
+struct CutSought {
+  std::vector<std::string> expressions;
+  bool ignores_merges = false;
+};
+std::optional<std::string_view> gguf_cut_by(const CutSought& sought);
 
 }  // namespace heed

@@ -10,39 +10,26 @@
 #include "base/text/excerpt.h"
 #include "interchange/gguf/gguf_rotary.h"
 #include "interchange/gpt2_form.h"
+#include "interchange/kin_forms.h"
 #include "interchange/llama_form.h"
 #include "nn/head_pattern.h"
 
 namespace heed {
 namespace {
 
-constexpr Sublayer kSelfAttention = Sublayer::self_attention, kFeedForwardPart = Sublayer::feed_forward;
-
-constexpr std::array kHeadNorms{
-    ForeignTensor{"blk.{layer}.attn_q_norm.{term}", {WeightRole::query_norm}, kSelfAttention},
-    ForeignTensor{"blk.{layer}.attn_k_norm.{term}", {WeightRole::key_norm}, kSelfAttention},
-};
-constexpr std::array kBranchNorms{
-    ForeignTensor{"blk.{layer}.post_attention_norm.{term}", {WeightRole::branch_norm}, kSelfAttention},
-    ForeignTensor{"blk.{layer}.post_ffw_norm.{term}", {WeightRole::branch_norm}, kFeedForwardPart},
-};
-
 constexpr std::string_view kTokenTable = "token_embd.weight", kProjection = "output.weight";
-
-enum class RotatedColumns : uint8_t { halves, neighbours };
 
 // The exporter's table the other way round. A table of embeddings is read as it is: where heed multiplied it, the
 // factor stays in it.
-ForeignNames names_from(ForeignNames names, Tying tying, RotatedColumns columns = RotatedColumns::neighbours) {
+ForeignNames names_from(ForeignNames names, Tying tying) {
   for (ForeignTensor& tensor : names.tensors) {
-    const bool is_turned_back = tensor.form == ForeignForm::rotated_pairs && columns == RotatedColumns::neighbours;
-    tensor.form = is_turned_back ? ForeignForm::rotated_pairs : ForeignForm::same;
-    if (tying == Tying::output && tensor.roles.front() == WeightRole::token_embedding) {
-      tensor.copies = {kProjection};
+    if (tensor.roles.front() == WeightRole::token_embedding) {
+      tensor.form = ForeignForm::same;
+      if (tying == Tying::output) {
+        tensor.copies = {kProjection};
+      }
     }
   }
-  names.tensors.insert(names.tensors.end(), kHeadNorms.begin(), kHeadNorms.end());
-  names.tensors.insert(names.tensors.end(), kBranchNorms.begin(), kBranchNorms.end());
   names.without_weight = {kRotaryFactors, ".attn_rot_embd.weight"};
   return names;
 }
@@ -146,7 +133,7 @@ GgufFamilyModel read_qwen_file(GgufSettings& settings, const TensorArchive& arch
   } else {
     config.head_norm = HeadNorm::each_head;
   }
-  return {config, names_from(llama_names(), config.tying, RotatedColumns::halves)};
+  return {config, names_from(kin_names(KinForm::qwen2), config.tying)};
 }
 
 // Scores are divided by the root of a head's width, but in the largest models by that of the share of the embedding.
@@ -205,7 +192,7 @@ GgufFamilyModel read_gemma_file(GgufSettings& settings, const TensorArchive& arc
   config.embedding_scale = EmbeddingScale::sqrt_model;
   if (settings.architecture() == "gemma") {
     read_gguf_rotary(settings, archive, config);
-    return {config, names_from(llama_names(), config.tying, RotatedColumns::halves)};
+    return {config, names_from(kin_names(KinForm::gemma), config.tying)};
   }
   const bool is_second = settings.architecture() == "gemma2";
   config.placement = NormPlacement::sandwich;
@@ -216,7 +203,7 @@ GgufFamilyModel read_gemma_file(GgufSettings& settings, const TensorArchive& arc
   }
   read_gemma_scale(settings, config);
   read_gemma_windows(settings, archive, config);
-  return {config, names_from(llama_names(), config.tying, RotatedColumns::halves)};
+  return {config, names_from(kin_names(KinForm::gemma), config.tying)};
 }
 
 GgufFamilyModel read_gpt2_file(GgufSettings& settings, const TensorArchive& archive) {

@@ -76,7 +76,7 @@ std::optional<Windows> windows_of(KinForm form, const ModelConfig& c) {
 
 bool is_local(const ModelConfig& c, int64_t layer) { return window_of_layer(c, layer).value_or(0) > 0; }
 
-// Of a setting by layers: one value in the layers that see everything, and the given one in those with a window.
+// One value in the layers that see everything, and the given one in those with a window.
 bool is_split(const ModelConfig& c, const PerLayer<double>& setting, double of_local) {
   std::optional<double> of_full;
   for (int64_t layer = 0; layer < c.decoder_layers; ++layer) {

@@ -74,6 +74,7 @@ class Backend {
  public:
   explicit Backend(Backing arena = Backing::memory)
       : own_arena_(std::make_unique<Arena>(arena)), arena_(own_arena_.get()) {}
+  explicit Backend(MemorySource& source) : own_arena_(std::make_unique<Arena>(source)), arena_(own_arena_.get()) {}
   // Shares the memory of `before`: for a backend that wraps another one.
   explicit Backend(Backend& before) : arena_(before.arena_) {}
   virtual ~Backend() = default;

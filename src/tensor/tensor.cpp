@@ -72,6 +72,11 @@ const void* host_address(const ConstView& view) {
   return view.address_;
 }
 
+const void* device_address(const ConstView& view) {
+  ensure(view.device_ != Device::cpu, "view", "{} is in host memory", view);
+  return view.address_;
+}
+
 namespace {
 
 // From this size on, memory comes in pages straight from the system, which are zeros and take no room before they are
@@ -133,7 +138,7 @@ void Tensor::discard(int64_t first, int64_t count) {
   std::memset(begin + to_page + pages, 0, size - to_page - pages);
 }
 
-Tensor::Tensor(Shape shape, DType type, Arena& arena) : shape_(shape), type_(type) {
+Tensor::Tensor(Shape shape, DType type, Arena& arena) : shape_(shape), type_(type), device_(arena.device()) {
   block_ = arena.allocate(bytes() == 0 ? 64 : bytes());
   address_ = block_.address();
 }
@@ -147,7 +152,7 @@ Tensor Tensor::at(void* address, Shape shape, DType type) {
 }
 
 View Tensor::view() const {
-  return empty() ? View() : View(address_, type_, shape_.rows(), shape_.columns(), shape_.columns());
+  return empty() ? View() : View(address_, type_, shape_.rows(), shape_.columns(), shape_.columns(), device_);
 }
 
 }  // namespace heed

@@ -11,11 +11,10 @@
 
 #include "base/errors.h"
 #include "tensor/arena.h"
+#include "tensor/device.h"
 #include "tensor/dtype.h"
 
 namespace heed {
-
-enum class Device : uint8_t { cpu, cuda };
 
 // Up to four extents, outermost first.
 class Shape {
@@ -72,6 +71,7 @@ class ConstView {
   template <class T>
   friend HostView<const T> host(const ConstView& view);
   friend const void* host_address(const ConstView& view);
+  friend const void* device_address(const ConstView& view);
 
   const std::byte* address_ = nullptr;
   int64_t rows_ = 0, columns_ = 0, stride_ = 0;
@@ -145,12 +145,18 @@ inline void* host_address(const View& view) {
   return const_cast<void*>(host_address(static_cast<const ConstView&>(view)));
 }
 
+// The same in the memory of a device, for its backend alone.
+const void* device_address(const ConstView& view);
+inline void* device_address(const View& view) {
+  return const_cast<void*>(device_address(static_cast<const ConstView&>(view)));
+}
+
 // Owns an arena block or memory of its own, shaped.
 class Tensor {
  public:
   Tensor() = default;
-  Tensor(Shape shape, DType type);                // zeros, memory of its own
-  Tensor(Shape shape, DType type, Arena& arena);  // undefined contents
+  Tensor(Shape shape, DType type);                // zeros, the host's memory, of its own
+  Tensor(Shape shape, DType type, Arena& arena);  // undefined contents, where the arena is
   // Somebody else's memory, or an address alone, behind which there is none.
   static Tensor at(void* address, Shape shape, DType type);
 
@@ -159,6 +165,7 @@ class Tensor {
   int64_t elements() const { return shape_.elements(); }
   int64_t bytes() const { return elements() * size_of(type_); }
   bool empty() const { return address_ == nullptr; }
+  Device device() const { return device_; }
 
   View view() const;  // rows x columns of the shape
 
@@ -183,6 +190,7 @@ class Tensor {
 
   Shape shape_;
   DType type_ = DType::f32;
+  Device device_ = Device::cpu;
   std::byte* address_ = nullptr;
   Arena::Block block_;
   std::unique_ptr<std::byte, Free> own_;

@@ -105,7 +105,7 @@ struct RoundedBlocks {
           continue;  // such a matrix is refused when it is loaded
         }
         const double rounded = scales.empty()
-                                   ? static_cast<double>(widened_half(half_from(values[i])))
+                                   ? static_cast<double>(widened_half(narrowed_half(values[i])))
                                    : exact * static_cast<double>(scales[i / static_cast<size_t>(kInt4Block)]);
         squares += exact * exact;
         errors += (exact - rounded) * (exact - rounded);
@@ -291,12 +291,11 @@ void ForeignWeights::read_converted(const Piece& piece, const StoredTensor& tens
   if (tensor.type == StoredType::f16) {
     std::vector<float> values(static_cast<size_t>(elements));
     read_floats(*piece.tensor, rows.first * columns, values);
-    for (const float x : values) {
-      require<FormatError>(std::abs(x) <= kLargestHalf, archive_->where(*piece.tensor), "{} holds {}, beyond f16",
-                           piece.tensor->text(), x);
-      const uint16_t half = half_from(x);
-      to = std::ranges::copy(std::as_bytes(std::span(&half, 1)), to).out;
-    }
+    require<FormatError>(std::ranges::all_of(values, [](float x) { return std::abs(x) <= kLargestHalf; }),
+                         archive_->where(*piece.tensor), "{} holds values beyond f16", piece.tensor->text());
+    std::vector<uint16_t> halves(values.size());
+    std::ranges::transform(values, halves.begin(), narrowed_half);
+    std::memcpy(to, halves.data(), halves.size() * sizeof(uint16_t));
     return;
   }
   const std::span values(reinterpret_cast<float*>(to), static_cast<size_t>(elements));

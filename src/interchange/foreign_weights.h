@@ -13,8 +13,8 @@
 namespace heed {
 
 // Rows are converted when they are asked for; those that the archive holds as they are stay where they are mapped.
-// Matrices keep the type of a float; q4_0 becomes a matrix of four bits with bf16 scales, which keeps the integers; other
-// blocks become f16, and all else f32.
+// Matrices keep the type of a float; q4_0 becomes a matrix of four bits, its integers, with scales in bf16; other blocks
+// become f16, and all else f32.
 class ForeignWeights final : public TensorFile {
  public:
   // FormatError, naming tensor and file: for one that is missing or has another shape than the model, for a copy that

@@ -5,6 +5,7 @@
 #include "base/errors.h"
 #include "base/system/files.h"
 #include "base/text/json_depth.h"
+#include "interchange/gguf/gguf_model.h"
 
 namespace heed {
 namespace {
@@ -55,6 +56,14 @@ std::optional<std::string> template_in(const json& config, const std::string& wh
 }  // namespace
 
 StoredChatTemplate load_chat_template(const ModelFolder& folder) {
+  if (is_gguf_model(folder.path)) {
+    const ForeignChat chat = read_gguf_chat(folder.path);
+    const std::string where = folder.path.string();
+    require<ConfigError>(chat.text.has_value(), where, "the model has no chat template");
+    return {.chat = ChatTemplate::parse(*chat.text, where + ": chat template"),
+            .bos_token = chat.bos_token,
+            .eos_token = chat.eos_token};
+  }
   const std::filesystem::path file = folder.path / kTemplateFile, config_file = folder.path / kTokenizerConfig;
   const json config = read_tokenizer_config(config_file);
   const bool own_file = std::filesystem::exists(file);
@@ -69,6 +78,19 @@ StoredChatTemplate load_chat_template(const ModelFolder& folder) {
 }
 
 void copy_chat_template(const ModelFolder& from, const ModelFolder& to) {
+  if (is_gguf_model(from.path)) {
+    const ForeignChat chat = read_gguf_chat(from.path);
+    if (chat.text) {
+      json kept{{kTemplateKey, *chat.text}};
+      for (const auto& [key, token] : {std::pair{kBosKey, chat.bos_token}, std::pair{kEosKey, chat.eos_token}}) {
+        if (token) {
+          kept[key] = *token;
+        }
+      }
+      write_file(to.path / kTokenizerConfig, kept.dump(2) + "\n");
+    }
+    return;
+  }
   const json config = read_tokenizer_config(from.path / kTokenizerConfig);
   const bool own_file = std::filesystem::exists(from.path / kTemplateFile);
   if (!own_file && !config.contains(kTemplateKey)) {

@@ -19,13 +19,15 @@ class ImportTest(heed_cli.CliTest):
 
     def test_an_imported_model_answers_as_the_original(self):
         for name, command, options in (("decoders/llama", "generate", GREEDY), ("decoders/gpt2-pickled", "generate", GREEDY),
+                                       ("gguf/gemma-3/model.gguf", "generate", GREEDY),
+                                       ("gguf/llama-q8_0/model.gguf", "generate", GREEDY),
                                        ("encoder_decoders/marian-apart", "translate", ("--scores",)),
                                        ("encoder_decoders/t5", "translate", ("--scores",)),
                                        ("encoder_decoders/nllb", "translate", LANGUAGES),
                                        ("encoders/sentence-dense", "embed", ()), ("encoders/bert-token", "tag", ())):
             with self.subTest(name):
                 imported, small = self.path / f"{name}-imported", self.path / f"{name}-int8"
-                imported.parent.mkdir(exist_ok=True)
+                imported.parent.mkdir(parents=True, exist_ok=True)
                 self.assertEqual(heed("import", GOLDEN / name, "--out", imported).returncode, 0)
                 self.assertEqual(self.answer(command, "--model", imported, *options),
                                  self.answer(command, "--model", GOLDEN / name, *options))
@@ -41,6 +43,32 @@ class ImportTest(heed_cli.CliTest):
         self.assertEqual(result.returncode, 2)
         self.assertIn(f"{source}/model.safetensors: ", result.stderr)
         self.assertFalse(imported.exists())
+
+    def test_blocks_of_four_bits_stay_what_they_are(self):
+        source, imported = GOLDEN / "gguf" / "llama-q4_0" / "model.gguf", self.path / "imported"
+        self.assertEqual(heed("import", source, "--out", imported).returncode, 0)
+        self.assertEqual(self.answer("generate", "--model", imported, *GREEDY),
+                         self.answer("generate", "--model", source, *GREEDY))
+        inspected = heed("inspect", source).stdout
+        self.assertRegex(inspected, r"16 matrices in Q4_0 stay integers of four bits, scales rounded to bf16, relative error 1\.\de-03")
+        self.assertRegex(inspected, r"attention\.output\.weight +\[32, 32\] +1024  int4 +576 bytes  from blk\.0\.attn_output\.weight")
+        self.assertIn("model.gguf: llama.rope.freq_base = 20000\n", inspected)
+        result = heed("quantize", "--model", source, "--out", self.path / "again")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("quantized weights", result.stderr)
+
+    def test_a_damaged_gguf_file_is_refused_in_one_line(self):
+        whole = (GOLDEN / "gguf" / "qwen3" / "model.gguf").read_bytes()
+        damaged = {"cut": (whole[:-100], "tensor "), "type": (whole.replace(b"qwen3", b"qwen9"), "'general.architecture' is 'qwen9'"),
+                   "key": (whole.replace(b"qwen3.block_count", b"qwen3.block_xount"), "there is no 'qwen3.block_count'")}
+        for name, (content, mention) in damaged.items():
+            file = self.path / f"{name}.gguf"
+            file.write_bytes(content)
+            result = heed("import", file, "--out", self.path / name)
+            self.assertEqual((result.returncode, result.stdout, result.stderr.count("\n")), (2, "", 1), result.stderr)
+            self.assertIn(f"{file}: ", result.stderr)
+            self.assertIn(mention, result.stderr)
+            self.assertFalse((self.path / name).exists())
 
     def test_words_and_marks_are_not_languages(self):
         for name, source in (("nllb", "eng_Latn"), ("mbart-50", "en_XX")):

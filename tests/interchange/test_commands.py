@@ -25,7 +25,7 @@ import generation  # noqa: E402
 from parts import Reading  # noqa: E402
 
 HEED = os.environ["HEED_BINARY"]
-MODELS = {model.name: model for model in catalogue.MODELS}
+MODELS = {model.name: model for model in catalogue.MODELS if model.group != "gguf"}
 # f32 against double, over some steps of decoding.
 TOLERANCE = 3e-4
 # Forms that heed lacks.

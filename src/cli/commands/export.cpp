@@ -23,7 +23,7 @@ Command export_command() {
       .options = {required(option("--model DIR", options->model, "the model directory to read")),
                   required(option("--out FILE.gguf", options->output, "the file to write")),
                   option("--type TYPE", options->type, kGgufTypeNames,
-                         "of all matrices: f16, f32, or integers in blocks of 32 with a scale: q8_0 (8 bits), "
+                         "of all matrices: f16, bf16, f32, or integers in blocks of 32 with a scale: q8_0 (8 bits), "
                          "q4_0 (4 bits)")},
       .run = [options] { run_export(*options); },
       .footer = "Example:\n  heed export --model model --out model.gguf --type q8_0",

@@ -133,9 +133,7 @@ ForeignModel read_huggingface_model(const std::filesystem::path& path) {
   const auto archive = std::make_shared<TensorArchive>(open_archive(folder));
   model.archive = archive;
   FamilySource source{file, *archive};
-  FamilyModel found = family.read(source);
-  model.config = std::move(found.config);
-  model.names = std::move(found.names);
+  model.names = family.exchange(source, model.config);
   if (model.config.architecture != Architecture::encoder) {
     model.marks = marks_in(folder, file, model.config);
   }

@@ -137,6 +137,7 @@ ForeignModel read_huggingface_model(const std::filesystem::path& path) {
   if (model.config.architecture != Architecture::encoder) {
     model.marks = marks_in(folder, file, model.config);
   }
+  model.marks.family = family.type;
   if (has_modules) {
     add_sentence_modules(path, model, *archive);
   }

@@ -1,0 +1,115 @@
+"""heed export writes Hugging Face's directories: what was imported comes out again.
+
+Each golden model is imported, exported and compared with the original: the same tensors by name, type, shape and bytes,
+and the settings that say what the model computes. What heed does not keep is listed here. What was exported gives what
+the imported model gives, bit for bit.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+HEED = os.environ["HEED_BINARY"]
+GOLDEN = pathlib.Path(__file__).parent / "golden"
+REFUSED = ("opt-350m", "stablelm-parallel")
+LANGUAGES = {"m2m-100": ("--target-language", "de"), "nllb": ("--target-language", "deu_Latn"),
+             "mbart-25": ("--target-language", "de_DE"), "mbart-50": ("--target-language", "de_DE")}
+# Tensors without a weight of heed's: buffers, poolers that no head reads, second heads.
+UNKEPT = ("position_ids", "attn.bias", "masked_bias", "inv_freq", "pooler.", "embed_positions.weight", "seq_relationship",
+          "discriminator_predictions", "attention.bias", "sop_classifier", "token_type_ids",
+          "EncDecAttention.relative_attention_bias", "rotary_emb")
+# Settings that say what a model computes and how it is read, where both files have them; others are defaults.
+NOT_COMPARED = ("torch_dtype", "transformers_version", "architectures", "initializer_range", "rope_scaling",
+                "rope_parameters", "hidden_act", "problem_type", "max_position_embeddings", "layer_types", "pad_token_id",
+                "bos_token_id", "eos_token_id", "dropout", "activation_function", "tie_word_embeddings", "num_hidden_layers",
+                "sliding_window", "max_window_layers", "use_sliding_window")
+failures = []
+
+
+def heed(*arguments, text=""):
+    done = subprocess.run([HEED, *map(str, arguments)], input=text, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(f"heed {' '.join(map(str, arguments))}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def tensors_in(path):
+    data = path.read_bytes()
+    size = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:8 + size])
+    header.pop("__metadata__", None)
+    return {name: (entry["dtype"], entry["shape"], data[8 + size + entry["data_offsets"][0]:8 + size + entry["data_offsets"][1]])
+            for name, entry in header.items()}
+
+
+def all_tensors(folder):
+    found = {}
+    for path in sorted(folder.glob("*.safetensors")) + sorted(folder.glob("*/model.safetensors")):
+        prefix = "" if path.parent == folder else path.parent.name + "."
+        found.update({prefix + name: tensor for name, tensor in tensors_in(path).items()})
+    return found
+
+
+def kept(name):
+    return not any(part in name for part in UNKEPT)
+
+
+def compare_tensors(model, original, exported):
+    expected = {name: tensor for name, tensor in all_tensors(original).items() if kept(name)}
+    if not expected:
+        return 0  # a pickle
+    found = all_tensors(exported)
+    if sorted(expected) != sorted(found):
+        failures.append(f"{model}: tensors {sorted(set(found) - set(expected))} for {sorted(set(expected) - set(found))}")
+    for name in sorted(set(expected) & set(found)):
+        if expected[name] != found[name]:
+            failures.append(f"{model}: {name} is {found[name][:2]}, not {expected[name][:2]}, or has other bytes")
+    return len(expected)
+
+
+def compare_settings(model, original, exported):
+    a, b = (json.loads((folder / "config.json").read_text()) for folder in (original, exported))
+    for key in sorted(a.keys() & b.keys()):
+        if a[key] != b[key] and key not in NOT_COMPARED and a[key] is not None and b[key] is not None:
+            failures.append(f"{model}: \"{key}\" is {b[key]!r}, not {a[key]!r}")
+
+
+def outputs(group, name, model):
+    common = ("--precision", "f32", "--threads", "1")
+    if group == "decoders":
+        return heed("generate", "--model", model, "--prompt", "the cat", "--temperature", "0", "--max-tokens", "8", "--json",
+                    "--token-scores", *common)
+    if group == "encoder_decoders":
+        return heed("translate", "--model", model, "--beam", "4", "--scores", "--token-scores", *LANGUAGES.get(name, ()),
+                    *common, text="the cat sat\non the mat\n")
+    return heed("embed", "--model", model, *common, text="the cat sat\non the mat\n")
+
+
+def round_trip(group, name):
+    original = GOLDEN / group / name
+    with tempfile.TemporaryDirectory() as folder:
+        own, exported = pathlib.Path(folder) / "own", pathlib.Path(folder) / "exported"
+        heed("import", original, "--out", own)
+        heed("export", "--model", own, "--format", "huggingface", "--out", exported)
+        compare_tensors(name, original, exported)
+        compare_settings(name, original, exported)
+        first, second = outputs(group, name, own), outputs(group, name, exported)
+        if first != second:
+            failures.append(f"{name}: gives {second!r} after the export, {first!r} before")
+
+
+if __name__ == "__main__":
+    for group in ("decoders", "encoder_decoders", "encoders"):
+        for path in sorted((GOLDEN / group).glob("*/config.json")):
+            if path.parent.name in REFUSED or (len(sys.argv) > 1 and path.parent.name not in sys.argv[1:]):
+                continue
+            try:
+                round_trip(group, path.parent.name)
+            except RuntimeError as error:
+                failures.append(f"{path.parent.name}: {error}")
+    for failure in failures:
+        print(failure)
+    sys.exit(1 if failures else 0)

@@ -44,9 +44,9 @@ constexpr std::array<std::pair<std::string_view, Activation>, 8> kActivations{{
     {"relu", Activation::relu},
     {"gelu", Activation::gelu},
     {"gelu_python", Activation::gelu},
+    {"gelu_pytorch_tanh", Activation::gelu_tanh},
     {"gelu_new", Activation::gelu_tanh},
     {"gelu_fast", Activation::gelu_tanh},
-    {"gelu_pytorch_tanh", Activation::gelu_tanh},
     {"silu", Activation::silu},
     {"swish", Activation::silu},
 }};
@@ -80,7 +80,9 @@ std::string_view name_of_activation(Activation activation) {
 }
 
 void exchange_activation(ConfigFile& file, std::string_view key, Activation& value, std::optional<std::string> absent) {
-  std::string name(name_of_activation(value));
+  // The usual name, if it is one of this activation's.
+  const bool is_usual = absent && file.is_written() && activation_named(file, key, *absent) == value;
+  std::string name(is_usual ? *absent : name_of_activation(value));
   file.exchange(key, name, std::move(absent));
   value = file.is_written() ? value : activation_named(file, key, name);
 }

@@ -6,6 +6,7 @@
 
 #include "base/errors.h"
 #include "base/system/files.h"
+#include "text/huggingface/writing/written_pieces.h"
 #include "text/huggingface/writing/written_tokenizer.h"
 
 namespace heed {
@@ -47,27 +48,67 @@ void add_names(FileJson& config, const SpecialNames& names) {
   }
 }
 
-void write_tokenizer_config(const ExportedModel& model, const SpecialNames& names, const std::string& tokenizer_class,
-                            const std::filesystem::path& folder) {
+FileJson config_in(const std::filesystem::path& folder) {
   const std::filesystem::path file = folder / kTokenizerConfigFile;
-  FileJson config = std::filesystem::exists(file) ? FileJson::parse(read_file(file)) : FileJson::object();
-  add_names(config, names);
+  return std::filesystem::exists(file) ? FileJson::parse(read_file(file)) : FileJson::object();
+}
+
+void write_config(const ExportedModel& model, FileJson config, const char* tokenizer_class,
+                  const std::filesystem::path& folder) {
   config["tokenizer_class"] = tokenizer_class;
   config["model_max_length"] = model.config.max_length;
   config["clean_up_tokenization_spaces"] = false;
-  write_file(file, config.dump(2) + "\n");
+  write_file(folder / kTokenizerConfigFile, config.dump(2) + "\n");
+}
+
+// Languages are spelt "__de__".
+constexpr const char* kLanguagesOfM2m = "__{}__";
+
+void write_one(const ExportedModel& model, const std::filesystem::path& folder) {
+  const Tokenizer& tokenizer = *model.tokenizers.front();
+  const WrittenTokenizer written = write_huggingface_tokenizer(tokenizer, frames_of(model, tokenizer), model.where);
+  write_file(folder / "tokenizer.json", written.document);
+  FileJson config = config_in(folder);
+  add_names(config, written.names);
+  if (model.marks.language_form == kLanguagesOfM2m) {
+    config["language_codes"] = "m2m100";
+  }
+  write_config(model, std::move(config), "PreTrainedTokenizerFast", folder);
+}
+
+std::string spelled(const Tokenizer& tokenizer, TokenId token) {
+  const auto* const foreign = dynamic_cast<const HuggingFaceTokenizer*>(&tokenizer);
+  return token == kNoToken ? "" : foreign != nullptr ? foreign->token_text(token) : std::string(tokenizer.piece(token));
+}
+
+// Marian's own files. Where both vocabularies are the same, there is one.
+void write_pair(const ExportedModel& model, const std::filesystem::path& folder) {
+  const Tokenizer &source = *model.tokenizers.front(), &target = *model.tokenizers.back();
+  const WrittenPieces of_source = write_pieces(source, model.where), of_target = write_pieces(target, model.where);
+  const bool are_apart = of_source.vocabulary != of_target.vocabulary;
+  write_file(folder / "source.spm", of_source.model);
+  write_file(folder / "target.spm", of_target.model);
+  write_file(folder / "vocab.json", of_source.vocabulary);
+  if (are_apart) {
+    write_file(folder / "target_vocab.json", of_target.vocabulary);
+  }
+  const SpecialTokens& special = source.special();
+  FileJson config = config_in(folder);
+  add_names(
+      config,
+      {.eos = spelled(source, special.eos), .unk = spelled(source, special.unk), .pad = spelled(source, special.pad)});
+  config["separate_vocabs"] = are_apart;
+  write_config(model, std::move(config), "MarianTokenizer", folder);
 }
 
 }  // namespace
 
 void write_huggingface_tokenizers(const ExportedModel& model, const std::string& family,
                                   const std::filesystem::path& folder) {
-  const Tokenizer& tokenizer = *model.tokenizers.front();
-  require<ConfigError>(model.tokenizers.front() == model.tokenizers.back(), model.where,
+  const bool is_one = model.tokenizers.front() == model.tokenizers.back();
+  require<ConfigError>(is_one || family == "marian", model.where,
                        "has a tokenizer for sources and another one for targets, but the {} form has one", family);
-  const WrittenTokenizer written = write_huggingface_tokenizer(tokenizer, frames_of(model, tokenizer), model.where);
-  write_file(folder / "tokenizer.json", written.document);
-  write_tokenizer_config(model, written.names, "PreTrainedTokenizerFast", folder);
+  is_one ? write_one(model, folder) : write_pair(model, folder);
 }
 
 }  // namespace heed

@@ -1,6 +1,7 @@
 #include "heed/export.h"
 
 #include <memory>
+#include <string>
 
 #include "cli/commands.h"
 #include "cli/output/standard_output.h"
@@ -10,7 +11,8 @@ namespace {
 
 void run_export(const ExportOptions& options) {
   const ExportSummary result = export_model(options);
-  put("{}: {} tensors, {} bytes\n", result.form, result.tensors, result.bytes);
+  const std::string form = result.form.empty() ? "" : result.form + ": ";
+  put("{}{} tensors, {} bytes\n", form, result.tensors, result.bytes);
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ ExportSummary write_gguf_model(const ExportedModel& model, const std::filesystem
   Weights weights;
   const AnyModel shapes(Scope(weights), config);
   const std::vector<GgufTensor> tensors = exported_weights(form.names(), config, weights, model.weights, type);
-  return {form.name, static_cast<int64_t>(tensors.size()), write_gguf(to, entries, tensors)};
+  return {.tensors = std::ssize(tensors), .bytes = write_gguf(to, entries, tensors)};
 }
 
 }  // namespace heed

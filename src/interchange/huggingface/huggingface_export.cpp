@@ -44,7 +44,7 @@ WrittenJson generation_of(const ExportedModel& model) {
   }
   put(tokens, "bos_token_id", special.bos);
   put(tokens, "eos_token_id", special.eos);
-  put(tokens, "pad_token_id", special.pad);
+  put(tokens, "pad_token_id", model.tokenizers.front()->special().pad);
   if (model.config.architecture == Architecture::seq2seq) {
     const std::vector<int32_t> start =
         marks.target_start.empty() ? std::vector<int32_t>{special.bos.value} : marks.target_start;

@@ -11,9 +11,9 @@ namespace heed::huggingface {
 namespace {
 
 // Values of the property Word_Break in Unicode 15, by general categories and what differs from them, for scripts without
-// a dictionary. A colon joins no letters, as ICU has it.
+// a dictionary. As ICU has it, a colon joins no letters, and @ is one.
 constexpr const char
-    *kWordLetters = R"([\p{L}\p{Nl}\x{2c2}-\x{2c5}\x{2d2}-\x{2d7}\x{2de}\x{2df}\x{2e5}-\x{2eb}\x{2ed}\x{2ef}-\x{2ff})"
+    *kWordLetters = R"([@\p{L}\p{Nl}\x{2c2}-\x{2c5}\x{2d2}-\x{2d7}\x{2de}\x{2df}\x{2e5}-\x{2eb}\x{2ed}\x{2ef}-\x{2ff})"
                     R"(\x{55a}-\x{55c}\x{55e}\x{58a}\x{5f3}\x{24b6}-\x{24e9}\x{a708}-\x{a716}\x{a720}\x{a721}\x{a789})"
                     R"(\x{a78a}\x{ab5b}\x{1f130}-\x{1f149}\x{1f150}-\x{1f169}\x{1f170}-\x{1f189}])",
     *kWordNumbers = R"([\p{Nd}\x{66b}])", *kConnectors = R"([\p{Pc}\x{202f}])",

@@ -115,7 +115,10 @@ Json of_sentencepiece(const Tokenizer& tokenizer, const std::string& where) {
   require_only_line_breaks(user_symbols(model), where);
   Json normalizers = normalizers_of(parse_normalization(tokenizer.normalization()));
   normalizers.push_back(replacing("\u2581", " "));
+  // Metaspace would put none before a space.
+  normalizers.push_back({{"type", "Prepend"}, {"prepend", "\u2581"}});
   document["normalizer"] = sequence("normalizers", normalizers);
+  document["pre_tokenizer"]["prepend_scheme"] = "never";
   // The space before a line, which is not in the text.
   document["decoder"] = {{"type", "Sequence"},
                          {"decoders",

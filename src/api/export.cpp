@@ -12,6 +12,7 @@
 #include "checkpoint/stored_model.h"
 #include "checkpoint/stored_weight.h"
 #include "checkpoint/weights.h"
+#include "interchange/ctranslate2/ctranslate2_export.h"
 #include "interchange/gguf/gguf_export.h"
 #include "interchange/huggingface/huggingface_export.h"
 #include "tensor_files/safetensors.h"
@@ -87,6 +88,23 @@ ExportSummary export_huggingface(const ReadModel& read, const ExportOptions& opt
   return summary;
 }
 
+constexpr std::array<NamedValue<CTranslate2Type>, 4> kCTranslate2Types{{{"f32", CTranslate2Type::f32},
+                                                                        {"bf16", CTranslate2Type::bf16},
+                                                                        {"f16", CTranslate2Type::f16},
+                                                                        {"int8", CTranslate2Type::int8}}};
+
+ExportSummary export_ctranslate2(const ReadModel& read, const ExportOptions& options) {
+  const CTranslate2Type type =
+      options.type.empty() ? CTranslate2Type::as_stored : value_named("--type", options.type, kCTranslate2Types);
+  const ModelFolder to{options.output};
+  require_exact(*read.weights, read.description.config);
+  require_no_model(to);
+  NewFolder folder(to.path);
+  const ExportSummary summary = write_ctranslate2_model(read.exported(), to.path, type);
+  folder.keep();
+  return summary;
+}
+
 ExportFormat format_of(const ExportOptions& options) {
   const bool is_gguf = std::filesystem::path(options.output).extension() == ".gguf";
   require<ConfigError>(options.format || is_gguf, options.output,
@@ -105,9 +123,18 @@ ExportSummary export_model(const ExportOptions& options) {
                        "is an adapter: make a plain model of it first, with heed merge");
   if (format == ExportFormat::gguf) {
     require_architecture(folder, Architecture::causal_lm);
+  } else if (format == ExportFormat::ctranslate2) {
+    require_architecture(folder, Architecture::seq2seq);
   }
   const ReadModel read(options.model);
-  return format == ExportFormat::gguf ? export_gguf(read, options) : export_huggingface(read, options);
+  switch (format) {
+    case ExportFormat::huggingface:
+      return export_huggingface(read, options);
+    case ExportFormat::ctranslate2:
+      return export_ctranslate2(read, options);
+    default:
+      return export_gguf(read, options);
+  }
 }
 
 }  // namespace heed

@@ -15,7 +15,7 @@ namespace {
 
 using Shown = std::vector<std::pair<std::string, std::string>>;  // settings and their values
 
-// Of training, and of `heed embed`.
+// What training and `heed embed` read.
 constexpr std::array<std::string_view, 12> kNotOfTheModel{
     "init",         "init_deviation",   "embedding_dropout", "attention_dropout", "inner_dropout", "branch_dropout",
     "text_pooling", "recompute_layers", "text_width",        "text_activation",   "text_bias",     "text_normalized"};
@@ -64,6 +64,9 @@ std::string by_layer(int64_t layers, Value value_of) {
 
 std::string_view said(Bias bias) { return bias == Bias::present ? "true" : "false"; }
 
+// Scales are computed in more than one way, and f32 has fewer digits.
+constexpr const char* kNearlyAll = "{:.12g}";
+
 // Settings whose value may be said in several ways: what they come to.
 Shown resolved(const ModelConfig& c) {
   const int64_t layers = std::max<int64_t>(1, c.layers_of_deepest_stack());
@@ -86,7 +89,7 @@ Shown resolved(const ModelConfig& c) {
                              ? c.rotary_trained_length
                              : static_cast<int64_t>(static_cast<double>(c.max_length) / c.rotary_factor.of(0)))},
       {"attention", fmt::format("{}", patterns)},
-      {"attention_scale", fmt::format("{}", scale)},
+      {"attention_scale", fmt::format(kNearlyAll, scale)},
       {"attention_bias", fmt::format("{} {}", said(c.bias_of_attention_inputs()), said(c.bias_of_attention_output()))},
       {"feed_forward_bias", std::string(said(c.bias_of_feed_forward()))},
       {"norm_bias", c.norm == NormKind::layer ? std::string(said(c.bias_of_norms())) : ""}};

@@ -148,7 +148,8 @@ std::vector<RenamedTensor> renamed_weights(const ForeignNames& names, const Mode
   for (const NamedTensor& tensor : tensors) {
     ensure(tensor.skipped_rows == 0, tensor.name, "has rows that no weight gives");
     const StoredType written = type.value_or(type_for(tensor, config, stored, of_matrices));
-    RenamedTensor one{tensor.name, shape_of(tensor), written, [weights, tensor, config, written, &stored] {
+    RenamedTensor one{tensor.name, shape_of(tensor), written, tensor.copies,
+                      [weights, tensor, config, written, &stored] {
                         return bytes_as(written, values_of(tensor, config, stored),
                                         stored.path().string() + ": " + tensor.rows.front().weight->name());
                       }};

@@ -18,6 +18,7 @@ struct RenamedTensor {
   std::string name;
   std::vector<int64_t> shape;
   StoredType type;
+  std::vector<std::string> copies;  // names under which the same may stand, too
   // In this type, row by row; put together when they are asked for. FormatError for values that f16 does not reach.
   std::function<std::vector<std::byte>()> bytes;
 };

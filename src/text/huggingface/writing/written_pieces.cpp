@@ -148,6 +148,17 @@ WrittenPieces of_model(const Tokenizer& tokenizer, const std::string& where) {
 
 }  // namespace
 
+bool is_made_of_pieces(const Tokenizer& tokenizer) {
+  if (tokenizer.kind() != TokenizerKind::bpe && tokenizer.kind() != TokenizerKind::unigram) {
+    return false;
+  }
+  if (dynamic_cast<const HuggingFaceTokenizer*>(&tokenizer) == nullptr) {
+    return true;
+  }
+  const Json spaces = Json::parse(tokenizer.serialize()).value("pre_tokenizer", Json());
+  return spaces.is_object() && spaces.value("type", "") == "Metaspace";
+}
+
 WrittenPieces write_pieces(const Tokenizer& tokenizer, const std::string& where) {
   const bool has_pieces = tokenizer.kind() == TokenizerKind::bpe || tokenizer.kind() == TokenizerKind::unigram;
   require<ConfigError>(has_pieces, where, "its tokenizer is of kind {}, but this form needs SentencePiece's",

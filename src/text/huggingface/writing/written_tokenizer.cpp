@@ -44,17 +44,17 @@ Json normalizers_of(Normalization normalization) {
 }
 
 // heed's own spelling of a special token; empty for one that the tokenizer lacks.
-std::string text_of(const Tokenizer& tokenizer, TokenId token) {
+std::string spelling_of(const Tokenizer& tokenizer, TokenId token) {
   return token == kNoToken ? std::string() : std::string(tokenizer.piece(token));
 }
 
 SpecialNames names_of(const Tokenizer& tokenizer) {
   const SpecialTokens& special = tokenizer.special();
-  return {.bos = text_of(tokenizer, special.bos),
-          .eos = text_of(tokenizer, special.eos),
-          .unk = text_of(tokenizer, special.unk),
-          .pad = text_of(tokenizer, special.pad),
-          .sep = text_of(tokenizer, special.sep)};
+  return {.bos = spelling_of(tokenizer, special.bos),
+          .eos = spelling_of(tokenizer, special.eos),
+          .unk = spelling_of(tokenizer, special.unk),
+          .pad = spelling_of(tokenizer, special.pad),
+          .sep = spelling_of(tokenizer, special.sep)};
 }
 
 Json processor_of(const Tokenizer& tokenizer, const TextFrames& frames) {
@@ -69,7 +69,7 @@ Json processor_of(const Tokenizer& tokenizer, const TextFrames& frames) {
         parts.push_back({{"Sequence", {{"id", part.text == 0 ? "A" : "B"}, {"type_id", part.type}}}});
         continue;
       }
-      const std::string text = text_of(tokenizer, part.token);
+      const std::string text = spelling_of(tokenizer, part.token);
       parts.push_back({{"SpecialToken", {{"id", text}, {"type_id", part.type}}}});
       tokens[text] = {{"id", text}, {"ids", {part.token.value}}, {"tokens", {text}}};
     }

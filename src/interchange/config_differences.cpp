@@ -90,6 +90,7 @@ Shown resolved(const ModelConfig& c) {
                              : static_cast<int64_t>(static_cast<double>(c.max_length) / c.rotary_factor.of(0)))},
       {"attention", fmt::format("{}", patterns)},
       {"attention_scale", fmt::format(kNearlyAll, scale)},
+      {"output_scale", fmt::format(kNearlyAll, c.output_scale)},
       {"attention_bias", fmt::format("{} {}", said(c.bias_of_attention_inputs()), said(c.bias_of_attention_output()))},
       {"feed_forward_bias", std::string(said(c.bias_of_feed_forward()))},
       {"norm_bias", c.norm == NormKind::layer ? std::string(said(c.bias_of_norms())) : ""}};

@@ -162,10 +162,11 @@ std::vector<int32_t> parse_tokens(const json& object, const char* name, const Mo
 }
 
 ModelMarks parse_marks(const json& object, const ModelConfig& config, const std::string& where) {
-  require_known_keys(object, {"target_start", "language_form", "ends"}, "marks", where);
+  require_known_keys(object, {"target_start", "language_form", "ends", "family"}, "marks", where);
   return {.target_start = parse_tokens(object, "target_start", config, where),
           .language_form = member(object, "language_form", json::value_t::string, where).get<std::string>(),
-          .ends = parse_tokens(object, "ends", config, where)};
+          .ends = parse_tokens(object, "ends", config, where),
+          .family = optional_text(object, "family", where)};
 }
 
 // Another program's model.
@@ -186,10 +187,7 @@ ModelDescription parse_description(const std::string& text, const std::string& w
                        shown(root.value("version", json()).dump()), kVersion);
   ModelDescription description;
   from_json(member(root, "model", json::value_t::object, where), model_settings(description.config), where);
-  std::vector<std::string_view> keys{"format", "version", "model", "tokenizers"};
-  if (description.config.architecture != Architecture::encoder) {
-    keys.emplace_back("marks");
-  }
+  std::vector<std::string_view> keys{"format", "version", "model", "tokenizers", "marks"};
   if (description.config.architecture == Architecture::causal_lm) {
     keys.emplace_back("documents");
   } else if (description.config.architecture == Architecture::encoder) {
@@ -274,8 +272,10 @@ void save_description(const ModelFolder& folder, const ModelConfig& config, cons
     root["pairs"] = *columns == TextColumns::pair;
   }
   if (marks != ModelMarks{}) {
-    root["marks"] = {
-        {"target_start", marks.target_start}, {"language_form", marks.language_form}, {"ends", marks.ends}};
+    root["marks"] = {{"target_start", marks.target_start},
+                     {"language_form", marks.language_form},
+                     {"ends", marks.ends},
+                     {"family", marks.family}};
   }
   write_file(folder.config(), root.dump(2) + "\n");
 }

@@ -11,7 +11,6 @@ const session = await ort.InferenceSession.create(model, {
   intraOpNumThreads: Number(threads),
   interOpNumThreads: 1,
   graphOptimizationLevel: "all",
-  optimizedModelFilePath: process.env.HEED_ONNX_OPTIMIZED,
 });
 const whole = (texts, tokens, value) =>
   new ort.Tensor("int64", BigInt64Array.from({ length: texts * tokens }, (_, i) => BigInt(value(i))), [texts, tokens]);

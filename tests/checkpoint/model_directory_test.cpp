@@ -143,12 +143,17 @@ TEST_F(ModelDirectory, KeepsTheTextsThatAModelReadsBeforeOthers) {
       .all = {{"document", ""}, {"query", "query: "}}, .chosen = "query", .pooled = PooledPrompt::no};
   save_description(folder_, {config_, {}, {}, {}, {}, prompts}, tokenizers_);
   EXPECT_EQ(load_description(folder_).prompts, prompts);
-  EXPECT_THAT(refusal_after([](json& root) { root["prompts"]["chosen"] = "q"; }),
-              HasSubstr("prompts.chosen is \"q\", which is not among the prompts"));
-  EXPECT_THAT(refusal_after([](json& root) { root["prompts"]["texts"]["query"] = 1; }),
-              HasSubstr("prompts.texts.query is 1, expected a string"));
-  EXPECT_THAT(refusal_after([](json& root) { root["prompts"]["more"] = 1; }), HasSubstr("prompts has no key 'more'"));
-  EXPECT_THAT(refusal_after([](json& root) { root["prompts"]["pooled"] = 1; }), HasSubstr("expected \"pooled\""));
+  const json stored = json::parse(read_file(folder_.config())).at("prompts");
+  const auto refusal_with = [&](const char* key, const json& value) {
+    return refusal_after([&](json& root) {
+      root["prompts"] = stored;
+      root["prompts"][key] = value;
+    });
+  };
+  EXPECT_THAT(refusal_with("chosen", "q"), HasSubstr("prompts.chosen is \"q\", which is not among the prompts"));
+  EXPECT_THAT(refusal_with("texts", {{"query", 1}}), HasSubstr("prompts.texts.query is 1, expected a string"));
+  EXPECT_THAT(refusal_with("more", 1), HasSubstr("prompts has no key 'more'"));
+  EXPECT_THAT(refusal_with("pooled", 1), HasSubstr("expected \"pooled\""));
 }
 
 TEST_F(ModelDirectory, OtherWeightsOfTheSameModelCanBeLoaded) {

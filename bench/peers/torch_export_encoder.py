@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """Writes a text encoder of BERT's form with random weights, by PyTorch, as an ONNX model: ids, mask and types of padded
 texts in, the mean of each text's rows out. The layers are spelled as the transformers library spells them, because
-onnxruntime recognises these forms and fuses them."""
+onnxruntime recognises these forms and fuses them. With --type int8 the matrices of the layers are stored as int8, with a
+scale for each, and what they multiply is quantized as it is computed, as onnxruntime's own tool does it."""
 
 import argparse
 import math
@@ -14,6 +15,38 @@ SHAPES = {
     "bert-base": {"model": 768, "inner": 3072, "heads": 12, "layers": 12, "vocabulary": 30522},
 }
 POSITIONS, EPSILON = 512, 1e-12
+
+
+class IntegerProduct(torch.autograd.Function):
+    """x W: in PyTorch the rounded product's shape alone, in ONNX the operators that onnxruntime fuses."""
+
+    @staticmethod
+    def forward(context, x, matrix, scale):
+        return x.new_zeros(*x.shape[:-1], matrix.shape[1])
+
+    @staticmethod
+    def symbolic(g, x, matrix, scale):
+        integers, x_scale, x_zero = g.op("DynamicQuantizeLinear", x, outputs=3)
+        product = g.op("Cast", g.op("MatMulInteger", integers, matrix, x_zero), to_i=1)
+        return g.op("Mul", product, g.op("Mul", x_scale, scale))
+
+
+class IntegerLinear(nn.Module):
+    def __init__(self, linear):
+        super().__init__()
+        scale = linear.weight.detach().abs().max() / 127
+        self.register_buffer("scale", scale)
+        self.register_buffer("matrix", (linear.weight.detach().T / scale).round().to(torch.int8).contiguous())
+        self.bias = linear.bias
+
+    def forward(self, x):
+        return IntegerProduct.apply(x, self.matrix, self.scale) + self.bias
+
+
+def with_integers(module):
+    for name, child in module.named_children():
+        setattr(module, name, IntegerLinear(child) if isinstance(child, nn.Linear) else with_integers(child))
+    return module
 
 
 class Attention(nn.Module):
@@ -65,6 +98,7 @@ class Encoder(nn.Module):
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--shape", choices=SHAPES, required=True)
+parser.add_argument("--type", choices=["f32", "int8"], default="f32")
 parser.add_argument("--out", required=True)
 arguments = parser.parse_args()
 torch.manual_seed(1)
@@ -72,6 +106,8 @@ encoder = Encoder(**SHAPES[arguments.shape]).eval()
 for parameter in encoder.parameters():
     if parameter.dim() == 2:
         nn.init.normal_(parameter, std=0.02)
+if arguments.type == "int8":
+    encoder = with_integers(encoder)
 example = torch.ones(2, 8, dtype=torch.int64)
 names = ["ids", "mask", "types"]
 torch.onnx.export(encoder, (example, example, torch.zeros_like(example)), arguments.out, opset_version=14,

@@ -24,7 +24,7 @@ ModelFolder folder_of_encoder(const std::string& directory, const InferenceOptio
   return {directory};
 }
 
-// Of a model of any kind: an encoder-decoder reads texts as sources.
+// The tokenizer of texts: an encoder-decoder reads them as sources.
 const Tokenizer& reading_tokenizer(const StoredModel& stored) {
   return stored.config().architecture == Architecture::seq2seq ? stored.source() : stored.text();
 }

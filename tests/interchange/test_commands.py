@@ -22,7 +22,9 @@ GOLDEN = pathlib.Path(__file__).parent / "golden"
 sys.path.insert(0, str(GOLDEN))
 
 import catalogue  # noqa: E402
+import files  # noqa: E402
 import generation  # noqa: E402
+import pipelines  # noqa: E402
 from parts import Reading  # noqa: E402
 
 HEED = os.environ["HEED_BINARY"]
@@ -169,6 +171,32 @@ def check_embed_source(name):
         check(f"embed {name} {text!r}", json.loads(out), memory.mean(0).tolist())
 
 
+def check_decoder_pipeline(name):
+    """A language model that was trained to embed texts, saved with its modules and without its head."""
+    model = MODELS[name]
+    store = model.store()
+    text, ids = next((text, ids) for text, ids in texts_of(model) if text == "on it")
+    logits = model.run(store, Reading(), {"ids": ids})["logits"]
+    head = store.tensors["lm_head.weight"].double()
+    with tempfile.TemporaryDirectory() as folder:
+        copy = pathlib.Path(folder) / "copy"
+        shutil.copytree(GOLDEN / model.group / name, copy)
+        tensors = {key: tensor for key, tensor in model.saved_tensors(store).items() if key != "lm_head.weight"}
+        files.write_safetensors(copy / "model.safetensors", tensors)
+        pipelines.write_pipeline(copy, head.shape[1], "lasttoken", {}, prompts={"query": "on "})
+        pooling = copy / "1_Pooling" / "config.json"
+        pooling.write_text(json.dumps({**json.loads(pooling.read_text()), "pooling_mode_lasttoken": True}))
+        own = pathlib.Path(folder) / "own"
+        subprocess.run([HEED, "import", str(copy), "--out", str(own)], check=True, capture_output=True)
+        for source in copy, own:
+            found = torch.tensor(json.loads(heed("embed", "--model", str(source), text=text)), dtype=torch.float64)
+            check(f"length of {source.name}", [float(found.norm())], [1.0])
+            scale = float(logits[-1].norm() / (head @ found).norm())
+            check(f"embed {name} by modules", (head @ found * scale).tolist(), logits[-1].tolist())
+            prompted = json.loads(heed("embed", "--model", str(source), "--prompt-name", "query", text="it"))
+            check(f"prompt of {source.name}", prompted, found.tolist())
+
+
 def check_prompts(name):
     """A prompt is a part of the text; where the pooling leaves it out, the first token goes with it."""
     model, text = MODELS[name], "the cat is on it, and no dogs."
@@ -277,6 +305,7 @@ for name, head in (("gpt2", "transformer.wte.weight"), ("llama", "lm_head.weight
 for name in ("bart", "marian-apart", "t5", "mt5", "nllb"):
     attempt(check_embed_source, name)
 attempt(check_prompts, "sentence-minilm")
+attempt(check_decoder_pipeline, "llama")
 for name in ("bert-masked", "roberta-masked", "distilbert-masked", "electra-masked", "albert-masked"):
     attempt(check_fill, name)
 attempt(check_generate, "llama")

@@ -131,6 +131,17 @@ void read_prompts(const std::filesystem::path& folder, TextPrompts& prompts) {
       "\"default_prompt_name\" is \"{}\", which is not among the prompts", shown(prompts.chosen));
 }
 
+// A language model that is saved to embed texts may lack the projection of its output, which it does not need: the table
+// of embeddings takes its place.
+void tie_missing_output(const TensorArchive& archive, ForeignModel& model) {
+  const bool has_output = std::ranges::any_of(model.names.tensors, [&](const ForeignTensor& tensor) {
+    return tensor.roles.front() == WeightRole::logits && archive.find(std::string(tensor.name)) != nullptr;
+  });
+  if (!has_output) {
+    model.config.tying = Tying::output;
+  }
+}
+
 }  // namespace
 
 bool has_sentence_modules(const std::filesystem::path& folder) {
@@ -147,6 +158,8 @@ void add_sentence_modules(const std::filesystem::path& folder, ForeignModel& mod
   const bool is_encoder = model.config.architecture == Architecture::encoder;
   if (is_encoder) {
     model.config.head = Head::none;
+  } else if (model.config.architecture == Architecture::causal_lm) {
+    tie_missing_output(archive, model);
   }
   model.config.text_normalized = Normalized::no;
   for (size_t i = 1; i < modules.size(); ++i) {

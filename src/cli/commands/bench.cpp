@@ -270,6 +270,60 @@ Command bench_generate_command() {
   };
 }
 
+void print_json(const EmbedBenchReport& report) {
+  std::string cases;
+  for (const EmbedBenchCase& one : report.cases) {
+    cases +=
+        fmt::format("{}{{\"case\": \"{}x{}\", \"best_seconds\": {:.6g}, \"seconds\": {:.6g}, \"ops\": {}}}",
+                    cases.empty() ? "" : ", ", one.texts, one.tokens, one.best_seconds, one.seconds, json_of(one.ops));
+  }
+  put("{{\"precision\": \"{}\", \"weights\": \"{}\", \"threads\": {}, \"parameters\": {}, "
+      "\"peak_memory_bytes\": {}, \"cases\": [{}]}}\n",
+      name_of(report.precision), name_among(kMatrixFormNames, report.weights), report.threads, report.parameters,
+      report.peak_memory_bytes, cases);
+}
+
+void print_text(const EmbedBenchReport& report) {
+  put("{}\n", report.setup);
+  put("{} parameters, {}, weights in {}, {}\n\n", report.parameters, name_of(report.precision),
+      report.weights == MatrixForm::precision ? name_of(report.precision)
+                                              : name_among(kMatrixFormNames, report.weights),
+      counted(report.threads, "thread"));
+  put("{:>7} {:>7} {:>10} {:>10} {:>10}\n", "texts", "tokens", "best ms", "median ms", "texts/s");
+  for (const EmbedBenchCase& one : report.cases) {
+    put("{:>7} {:>7} {:>10.2f} {:>10.2f} {:>10.0f}\n", one.texts, one.tokens, 1e3 * one.best_seconds, 1e3 * one.seconds,
+        static_cast<double>(one.texts) / one.seconds);
+  }
+  for (const EmbedBenchCase& one : report.cases) {
+    print_ops(one.ops, fmt::format("{} of {} tokens", counted(one.texts, "text"), one.tokens));
+  }
+}
+
+Command bench_embed_command() {
+  const auto options = std::make_shared<EmbedBenchOptions>();
+  const auto json = std::make_shared<bool>(false);
+  return {
+      .name = "embed",
+      .summary = "time embedding texts, with random weights, from tokens on",
+      .options =
+          {required(
+               option("--shape NAME", options->shape, fmt::format("one of {}", fmt::join(embed_bench_shapes(), ", ")))),
+           option("--precision NAME", options->precision, kPrecisionNames, "f32, bf16 or auto"),
+           option("--weights FORM", options->weights, kMatrixFormNames,
+                  "the matrices' form: the precision, or int8 or int4 with activations quantized as they are computed"),
+           option("--threads N", options->threads, "threads to use; 0: one per processor"),
+           option(
+               "--cases TEXTSxTOKENS...", options->cases,
+               fmt::format("texts that are embedded together; by default {}", fmt::join(kEmbedBenchCases, ", then "))),
+           option("--seconds N", options->seconds, "for each case"), flag("--json", *json, "print one JSON object")},
+      .run =
+          [options, json] {
+            const EmbedBenchReport report = bench_embed(*options);
+            *json ? print_json(report) : print_text(report);
+          },
+  };
+}
+
 }  // namespace
 
 Command bench_command() {
@@ -298,7 +352,7 @@ Command bench_command() {
   };
   return {.name = "bench",
           .summary = "measure speed on this machine",
-          .commands = {std::move(train), bench_generate_command(), bench_decode_command()}};
+          .commands = {std::move(train), bench_generate_command(), bench_decode_command(), bench_embed_command()}};
 }
 
 }  // namespace heed::cli

@@ -172,7 +172,7 @@ class Report {
       note(fmt::format("No {} yet: there are no samples.", own.filename().string()));
       return;
     }
-    if (content_.adapter && !fs::exists(base_of(folder_, *content_.adapter).weights())) {
+    if (content_.adapter && !has_base(folder_, *content_.adapter)) {
       note(fmt::format("The adapter's base is not in {}: there are no samples.",
                        base_of(folder_, *content_.adapter).path.string()));
       return;

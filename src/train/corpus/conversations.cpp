@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "base/text/excerpt.h"
 #include "base/text/names.h"
 #include "base/text/plural.h"
 #include "data/lines/line_reader.h"
@@ -44,9 +45,10 @@ void require_roles(const Chat& chat, const std::string& where) {
   bool has_answer = false;
   for (size_t i = 0; i < messages.size(); ++i) {
     const std::string& role = *member_of(messages[i], "role")->text();
-    require<FormatError>(std::ranges::count(kRoles, role) > 0, where,
-                         "message {} has the role \"{}\"{}, expected one of {}", i + 1, role,
-                         suggest_name(role, {kRoles.begin(), kRoles.end()}), fmt::join(kRoles, ", "));
+    const std::string hint = suggest_name(role, {kRoles.begin(), kRoles.end()});
+    require<FormatError>(std::ranges::count(kRoles, role) > 0, where, "message {} has the role \"{}\"{}", i + 1,
+                         shown(role),
+                         hint.empty() ? fmt::format(", expected one of {}", fmt::join(kRoles, ", ")) : hint);
     if (role == kAssistant) {
       require<FormatError>(!is_empty(member_of(messages[i], "content")) || calls_tools(messages[i]), where,
                            "message {} is an assistant's that says nothing", i + 1);
@@ -136,6 +138,34 @@ std::string Conversations::text() const {
     line += fmt::format("; too long: {} dropped, {} truncated (first {})", dropped, truncated, first_too_long);
   }
   return line;
+}
+
+std::optional<TokenId> end_of_answers(const Conversations& conversations, const Tokenizer& tokenizer) {
+  std::optional<TokenId> common;
+  // The last mark of the answer so far, which ends before `next`.
+  std::optional<TokenId> mark;
+  bool differ = false;
+  const auto end_answer = [&] {
+    differ = differ || !mark || (common && *common != *mark);
+    common = mark;
+    mark.reset();
+  };
+  for (const Conversation& conversation : conversations.all) {
+    for (size_t i = 0; i < conversation.expected.size() && !differ; ++i) {
+      const int32_t token = conversation.expected[i];
+      const bool is_last = i + 1 == conversation.expected.size();
+      if (token != Targets::kIgnored) {
+        const bool is_mark = tokenizer.decode({{TokenId(token)}}).empty();
+        mark = is_mark ? std::optional(TokenId(token)) : mark;
+      }
+      const bool ends = token != Targets::kIgnored && (is_last || conversation.expected[i + 1] == Targets::kIgnored);
+      // A truncated conversation may end within an answer.
+      if (ends && (mark || !is_last || conversations.truncated == 0)) {
+        end_answer();
+      }
+    }
+  }
+  return differ ? std::nullopt : common;
 }
 
 Conversations read_conversations(const std::vector<std::string>& files, const ChatReading& reading) {

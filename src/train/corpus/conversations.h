@@ -30,6 +30,10 @@ struct Conversations {
   std::string text() const;  // how many, in one line
 };
 
+// The token that ends every answer, or none: the last one of an answer that no text has. Answers that were truncated do
+// not count.
+std::optional<TokenId> end_of_answers(const Conversations& conversations, const Tokenizer& tokenizer);
+
 // How conversations become tokens.
 struct ChatReading {
   const Tokenizer& tokenizer;

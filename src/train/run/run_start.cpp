@@ -65,6 +65,7 @@ PlannedRun read_text(const RunRequest& request, const Recipe& recipe, Distributi
     model.*roles[i].vocabulary = plan.task->tokenizers()[i]->vocabulary_size();
   }
   plan.task->complete(model);
+  plan.task->complete(plan.marks);
   model.validate();
   plan.weights.registered = std::make_unique<RegisteredModel>(plan.recipe, plan.ranks);
   return plan;

@@ -76,6 +76,14 @@ Conversations ChatTask::read(const std::vector<std::string>& files, const std::s
                                  : read_conversations(files, {tokenizer, template_, data_.context, data_.too_long});
 }
 
+// A model that has seen no conversations before does not end its answers as the template does.
+void ChatTask::complete(ModelMarks& marks) const {
+  const std::optional<TokenId> end = end_of_answers(train_, *tokenizers_.front());
+  if (end && *end != tokenizers_.front()->special().eos && std::ranges::count(marks.ends, end->value) == 0) {
+    marks.ends.push_back(end->value);
+  }
+}
+
 std::string ChatTask::describe_text() const {
   return can_validate() ? train_.text() + "; validation: " + validation_.text() : train_.text();
 }

@@ -15,6 +15,8 @@ class ChatTask final : public Task {
 
   const Tokenizers& tokenizers() const override { return tokenizers_; }
   std::optional<Documents> documents() const override { return std::nullopt; }
+  using Task::complete;
+  void complete(ModelMarks& marks) const override;
   const ChatTemplate* chat_template() const override { return &template_.chat; }
   std::string describe_text() const override;
   std::vector<std::pair<std::string, int64_t>> sizes() const override;

@@ -13,6 +13,7 @@ class LabeledTask final : public Task {
   LabeledTask(const Recipe& recipe, const TaskSetup& setup);
 
   const Tokenizers& tokenizers() const override { return tokenizers_; }
+  using Task::complete;
   void complete(ModelConfig& model) const override { model.labels = text_.labels; }
   TextColumns columns() const override { return data_.columns; }
   std::string describe_text() const override;

@@ -44,6 +44,7 @@ class Task {
   virtual TextColumns columns() const { return TextColumns::one; }
   // What the data decides about the model, besides its vocabularies: the labels of a head.
   virtual void complete(ModelConfig&) const {}
+  virtual void complete(ModelMarks&) const {}     // and about its marks: what ends an answer
   virtual std::string describe_text() const = 0;  // what was read, in one line
   // Sizes of the text, by their names in metrics.jsonl: {"train_sentences", 29000}.
   virtual std::vector<std::pair<std::string, int64_t>> sizes() const = 0;

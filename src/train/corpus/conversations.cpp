@@ -103,7 +103,7 @@ void add_conversation(const std::string& line, const ChatReading& reading, const
     return;
   }
   require<FormatError>(reading.too_long != TooLong::refuse, where, "{} tokens, more than data.context {}",
-                       whole.ids.size() + 1, reading.max_length);
+                       whole.ids.size(), reading.max_length);
   found.first_too_long = found.first_too_long.empty() ? where : found.first_too_long;
   Conversation first = conversation_of(tokens, limit + 1, where);
   if (reading.too_long == TooLong::truncate && first.learned() > 0) {

@@ -23,7 +23,7 @@ struct Conversation {
 
 struct Conversations {
   std::vector<Conversation> all;
-  // Of those longer than allowed:
+  // Those longer than allowed:
   int64_t dropped = 0, truncated = 0;
   std::string first_too_long;
 

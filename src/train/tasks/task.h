@@ -79,7 +79,7 @@ void seek_batches(Batches& batches, const BatchPosition& position, std::string_v
 // What a task is built with, besides its recipe.
 struct TaskSetup {
   const Tokenizers* tokenizers = nullptr;  // of the run that is resumed; null: the recipe's, or learned from the text
-  // Of the model that the run goes on from: what its tokenizers do not say, and where it is.
+  // The model that the run goes on from: what its tokenizers do not say about it, and where it is.
   ModelMarks marks = {};
   ModelFolder folder = {};
   int threads = 1;

@@ -87,7 +87,7 @@ class TextShard : public Shard {
   int64_t targets_;
 };
 
-// Of a language model.
+// The same for a language model.
 class CausalShard final : public TextShard {
  public:
   using TextShard::TextShard;

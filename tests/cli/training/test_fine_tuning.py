@@ -1,6 +1,8 @@
 """heed train from other programs' models: the recipes that ship, what a result keeps, and what is refused."""
 
 import json
+import os
+import pathlib
 import re
 import shutil
 import unittest
@@ -10,6 +12,7 @@ from heed_cli import SOURCE, heed
 
 GOLDEN = SOURCE / "tests" / "interchange" / "golden"
 TRANSLATORS, ENCODERS, DECODERS = (GOLDEN / name for name in ("encoder_decoders", "encoders", "decoders"))
+CTRANSLATE2 = pathlib.Path(os.environ.get("HEED_DATA", SOURCE.parent / "shared" / "data")) / "ct2-transliteration"
 SOURCES = ["a cat", "the cat is on it", "the dog is here", "a cat is on the cat", "the end", "no one is in"]
 TARGETS = ["it is", "the cat", "a dog", "on it", "the sea", "an inn"]
 TEMPLATE = """{%- for m in messages %}{{ '<|im_start|>' + m.role + '\\n' + m.content + '<|im_end|>\\n' }}{% endfor %}
@@ -140,6 +143,18 @@ class FineTuning(train_cli.TrainTest):
                             mentions=("belongs to another model",))
         base.rename(self.path / "away")
         self.assert_refused("translate", "--model", adapter, text=text, mentions=("its base is not in",))
+
+    @unittest.skipUnless(CTRANSLATE2.exists(), "the trained model is not there")
+    def test_a_trained_ctranslate2_model_is_adapted_from_what_it_knows(self):
+        source = self.file("ar", "آ ت ز م و ن\nآ ت ز م\nم و ن\n")
+        target = self.file("en", "a t z m o n\na t z m\nm o n\n")
+        options = self.use("translation", training__from=CTRANSLATE2, data__train_source=source, data__train_target=target,
+                           data__validation_source=source, data__validation_target=target, schedule__peak="1e-4",
+                           training__epochs=6)
+        out = self.run_recipe("run", options)
+        self.assertLess(float(re.search(r"update 1 .*loss (\d+\.\d+)", out)[1]), 0.5, "it was not trained before")
+        found = heed("translate", "--model", self.path / "run", text=source.read_text())
+        self.assertEqual(found.stdout, target.read_text())
 
     def test_an_encoder_becomes_a_classifier_with_the_labels_of_the_text(self):
         for name in ("bert", "roberta-masked", "sentence-minilm", "xlm-roberta-token", "t5-encoder"):

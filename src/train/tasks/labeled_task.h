@@ -42,6 +42,7 @@ class LabeledTask final : public Task {
   };
 
   Text read_text() const;
+  void check_types(const std::vector<Example>& examples) const;
   Text stored_text(const StoredFields& fields) const;
   std::unique_ptr<Shard> shard_of(const std::vector<const Example*>& examples, uint64_t first_row) const;
   const std::string& where(int64_t index) const { return text_.train[static_cast<size_t>(index)].where; }

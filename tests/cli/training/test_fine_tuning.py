@@ -166,6 +166,23 @@ class FineTuning(train_cli.TrainTest):
             self.assertEqual((found.returncode, found.stderr), (0, ""))
             self.assertEqual([line.split("\t")[0] for line in found.stdout.splitlines()], ["cat", "none"], name)
 
+    def test_pairs_have_the_types_of_the_models_tokenizer(self):
+        pairs = self.file("pairs.tsv", "".join(f"{a}\t{b}\t{'cat' if 'cat' in a else 'none'}\n"
+                                               for a, b in zip(SOURCES, TARGETS)))
+        for name, types in (("roberta", 1), ("bert", 2), ("distilbert", 0)):
+            options = self.use("classifier", training__from=ENCODERS / name, data__train=pairs, data__validation=pairs,
+                               data__pairs="true")
+            self.run_recipe(name, options)
+            self.assertEqual(self.description(name)["model"]["token_types"], types)
+        # A tokenizer that tells more types apart than the model has.
+        bert, one = ENCODERS / "bert", self.path / "one"
+        shutil.copytree(ENCODERS / "roberta", one)
+        for file in ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"):
+            shutil.copy(bert / file, one / file)
+        options = self.use("classifier", training__from=one, data__train=pairs, data__validation=pairs, data__pairs="true")
+        self.assert_refused("train", self.recipe, "--out", self.path / "x", *options, stdout=None,
+                            mentions=("model.token_types is 1",))
+
     def test_an_encoder_becomes_a_tagger(self):
         words = self.file("words", "the O\ncat A\nis O\n\na O\ndog A\n\n" * 4)
         self.recipe = self.file("tag.toml", f"""

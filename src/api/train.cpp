@@ -29,7 +29,8 @@ TrainResult train(const TrainOptions& options, TrainListener& of_caller) {
   const Ranks ranks = job_ranks();
   QuietListener quiet(of_caller);
   TrainListener& listener = ranks.is_first() ? of_caller : quiet;
-  Recipe recipe = read_recipe(options.recipe, options.overrides);
+  Recipe recipe = read_recipe(options.recipe, options.overrides,
+                              options.start == TrainStart::resume ? options.output : std::string());
   if (!options.prepared.empty()) {
     recipe.prepared = options.prepared;
   }

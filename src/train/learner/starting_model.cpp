@@ -147,10 +147,15 @@ Tokenizers StartingModel::tokenizers_for(Architecture architecture) const {
     const size_t index = index_of_role(description_.config.architecture, role.name, architecture);
     chosen.push_back(tokenizers_[index]);
     if (architecture == Architecture::seq2seq) {
-      require_sentence_marks(*chosen.back(), folder_.path / description_.tokenizers[index].name);
+      require_sentence_marks(*chosen.back(), folder_.path / description_.tokenizers[index].name,
+                             marks_for(architecture));
     }
   }
   return chosen;
+}
+
+ModelMarks StartingModel::marks_for(Architecture architecture) const {
+  return description_.config.architecture == architecture ? description_.marks : ModelMarks{};
 }
 
 std::vector<int32_t> StartingModel::rows_for(const Tokenizer& of_run, const Tokenizer& of_this) const {

@@ -4,7 +4,7 @@
 
 set(HEED_CUDA AUTO CACHE STRING "Build the part for NVIDIA GPUs: ON, OFF, or AUTO, which is where nvcc is found")
 set_property(CACHE HEED_CUDA PROPERTY STRINGS AUTO ON OFF)
-set(HEED_CUDA_ARCHITECTURES "80-real;89-real;90-real;90-virtual" CACHE STRING
+set(HEED_CUDA_ARCHITECTURES "80-real;90" CACHE STRING
   "What to compile kernels for, as in CMAKE_CUDA_ARCHITECTURES")
 
 set(cuda_folder "${PROJECT_SOURCE_DIR}/plugins/heed_cuda")
@@ -78,7 +78,4 @@ target_link_libraries(heed_cuda PRIVATE heed_kernels CUDA::cudart_static CUDA::c
 target_link_options(heed_cuda PRIVATE -Wl,--no-undefined)
 set_target_properties(heed_cuda PROPERTIES
   LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
-if(TARGET heed)
-  add_dependencies(heed heed_cuda)
-endif()
 install(TARGETS heed_cuda LIBRARY DESTINATION lib/heed)

@@ -16,6 +16,7 @@ struct TrainBenchOptions {
   Precision precision = Precision::automatic;
   int threads = 0;             // 0: one per processor
   std::string device = "cpu";  // "cuda": an NVIDIA GPU, for which there is no yardstick
+  int64_t sequences = 0;       // of a batch; 0: the shape's
   int warmup_steps = 2;
   int64_t adapter_rank = 0;                   // of low-rank adapters, on frozen weights; 0: all weights are trained
   std::vector<std::string> adapter_matrices;  // patterns of those that get one; empty: those of attention

@@ -226,7 +226,8 @@ std::vector<std::string> train_bench_shapes() {
 }
 
 TrainBenchReport bench_train(const TrainBenchOptions& options) {
-  const BenchShape& shape = shape_named(options.shape, train_bench_shapes());
+  BenchShape shape = shape_named(options.shape, train_bench_shapes());
+  shape.sequences = options.sequences > 0 ? options.sequences : shape.sequences;
   const DType storage = storage_of(options.precision);
   require<ConfigError>(options.steps >= 0 && options.warmup_steps >= 0, "bench",
                        "{} steps after {} of warm-up, expected 0 or more of each", options.steps, options.warmup_steps);

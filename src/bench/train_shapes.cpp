@@ -9,9 +9,12 @@ namespace heed {
 const std::vector<BenchShape>& bench_shapes() {
   using enum Architecture;
   static const std::vector<BenchShape> kAll{
-      {"tiny", seq2seq, 128, 256, 4, 4, 8000, 128, 16},        {"small", seq2seq, 256, 1024, 4, 3, 8000, 128, 16},
-      {"base", seq2seq, 512, 2048, 8, 6, 8000, 128, 16},       {"gpt-char", causal_lm, 384, 1536, 6, 6, 65, 16, 256},
+      {"tiny", seq2seq, 128, 256, 4, 4, 8000, 128, 16},
+      {"small", seq2seq, 256, 1024, 4, 3, 8000, 128, 16},
+      {"base", seq2seq, 512, 2048, 8, 6, 8000, 128, 16},
+      {"gpt-char", causal_lm, 384, 1536, 6, 6, 65, 16, 256},
       {"gpt-long", causal_lm, 512, 2048, 8, 6, 8000, 4, 1024},
+      {"gpt-124m", causal_lm, 768, 3072, 12, 12, 50304, 8, 1024},
   };
   return kAll;
 }

@@ -53,7 +53,7 @@ struct SharedTile {
       const bf16* const row = row_of(i / kPieces);
       unsigned char* const to = shared + offset(i / kPieces, i % kPieces);
       if (row != nullptr && pieces.read) {
-        copy_async(to, row + i % kPieces * kPieceOf);
+        copy_async(to, row + i % kPieces * kPieceOf, sizeof(Piece));
       } else {
         *reinterpret_cast<Piece*>(to) =
             row != nullptr ? load_piece(row + i % kPieces * kPieceOf, /*at_once=*/false) : Piece{};

@@ -87,6 +87,35 @@ bool is_plain(const FinishForward& finish) {
          !finish.dropout.active();
 }
 
+__global__ void finish_sums(const float* sums, int64_t stride, ProductSize size, FinishForward finish) {
+  const int64_t pairs = ceil_div(size.n, int64_t{2});
+  for (int64_t i = thread_of_grid(); i < size.m * pairs; i += threads_of_grid()) {
+    const int64_t r = i / pairs, c = i % pairs * 2;
+    const float* const at = sums + r * stride + c;
+    finish(r, c, at[0], c + 1 < size.n ? at[1] : 0.0F);
+  }
+}
+
+// The library's sums are finished by a kernel of their own, from f32: in y itself where that is f32.
+bool forward_by_library(Context& context, const FloatProduct& product, const FinishForward& finish) {
+  if (is_plain(finish)) {
+    return by_library(context, product, RowsOf::outer, RowsOf::outer, {finish.y, false, 1.0F, finish.columns});
+  }
+  const auto& [m, n, k] = product.size;
+  Tensor scratch;
+  Elements sums = finish.y;
+  if (finish.y.type != DType::f32) {
+    scratch = Tensor({m, n}, DType::f32, context.arena);
+    sums = {device_address(scratch.view()), n, DType::f32, n % 2 == 0};
+  }
+  if (!by_library(context, product, RowsOf::outer, RowsOf::outer, {sums, false, 1.0F, n})) {
+    return false;
+  }
+  launch(context.queue, grid_over(m * ceil_div(n, int64_t{2})), finish_sums, static_cast<const float*>(sums.data),
+         sums.stride, product.size, finish);
+  return true;
+}
+
 bool is_empty(const ProductSize& size) { return size.m == 0 || size.n == 0; }
 
 }  // namespace
@@ -95,9 +124,7 @@ void multiply_rows(Context& context, const FloatProduct& product, Company compan
   if (is_empty(product.size)) {
     return;
   }
-  const bool may = company == Company::fixed && is_plain(finish);
-  const bool multiplied =
-      may && by_library(context, product, RowsOf::outer, RowsOf::outer, {finish.y, false, 1.0F, finish.columns});
+  const bool multiplied = company == Company::fixed && forward_by_library(context, product, finish);
   if (!multiplied && !multiply_few_rows(context, product, finish)) {
     start<RowsOf::outer, RowsOf::outer>(context, product, finish);
   }

@@ -341,6 +341,7 @@ Command bench_command() {
                          "train low-rank adapters of this rank alone, the weights frozen; 0: all weights"),
                   option("--matrices PATTERN", options->adapter_matrices,
                          "matrices that get an adapter; by default those of attention"),
+                  option("--sequences N", options->sequences, "sequences of a batch; 0: as many as the shape has"),
                   option("--steps N", options->steps, "timed steps; 0: as many as take about ten seconds"),
                   option("--warmup N", options->warmup_steps, "steps before the timed ones"),
                   flag("--json", *json, "print one JSON object")},

@@ -30,7 +30,7 @@ class ConfigFile {
 
   const std::string& where() const { return where_; }
   bool is_written() const { return is_written_; }
-  std::string content() const;  // of the whole file
+  std::string content() const;           // of the whole file
   bool has(std::string_view key) const;  // keys in tables are separated by dots: "rope_scaling.factor"
 
   // FormatError where the key is absent and there is no default.

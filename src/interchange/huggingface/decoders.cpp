@@ -113,7 +113,8 @@ ForeignNames exchange_gpt_neox(FamilySource& source, ModelConfig& config) {
   file.exchange("attention_bias", has_bias, true);
   exchange_flag(file, "use_parallel_residual", config.branches,
                 std::array{Branches::sequential, Branches::parallel_own_norms}, true);
-  exchange_rotary(file, config, file.is_written() ? "rotary_emb_base" : file.first_of({"rope_theta", "rotary_emb_base"}));
+  exchange_rotary(file, config,
+                  file.is_written() ? "rotary_emb_base" : file.first_of({"rope_theta", "rotary_emb_base"}));
   exchange_rotated_part(file, config, "rotary_pct", 0.25);
   if (!file.is_written() && !has_bias) {
     config.attention_bias = AttentionBias::none;

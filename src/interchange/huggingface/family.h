@@ -69,7 +69,8 @@ struct DecoderKeys {
 // A language model of these sizes, whose logits have no bias; the width of its feed-forward layers is left open.
 void exchange_decoder(ConfigFile& file, ModelConfig& config, const DecoderKeys& keys = {});
 
-ForeignNames exchange_llama(FamilySource& source, ModelConfig& config);  // and its kin: Mistral, Qwen 2 and 3, Phi-3 ...
+ForeignNames exchange_llama(FamilySource& source,
+                            ModelConfig& config);  // and its kin: Mistral, Qwen 2 and 3, Phi-3 ...
 ForeignNames exchange_gemma(FamilySource& source, ModelConfig& config);
 ForeignNames exchange_gpt2(FamilySource& source, ModelConfig& config);
 ForeignNames exchange_gpt_neox(FamilySource& source, ModelConfig& config);

@@ -155,8 +155,13 @@ Json bpe_of(const NumberedPieces& numbered, const SentencePieceFile& file, bool 
     require<FormatError>(it != numbered.by_text.end(), where, "the vocabulary lacks the piece '{}' of the model", text);
     vocabulary[text] = it->second;
   }
-  return {{"type", "BPE"},          {"dropout", nullptr},  {"unk_token", file.names.unk},         {"fuse_unk", true},
-          {"byte_fallback", bytes}, {"vocab", vocabulary}, {"merges", merges_of(numbered, file.joins_symbols, where)}};
+  return {{"type", "BPE"},
+          {"dropout", nullptr},
+          {"unk_token", file.names.unk},
+          {"fuse_unk", true},
+          {"byte_fallback", bytes},
+          {"vocab", vocabulary},
+          {"merges", merges_of(numbered, file.joins_symbols, where)}};
 }
 
 Json replace_rule(const char* kind, std::string_view from, std::string_view to) {

@@ -36,7 +36,7 @@ struct ConvertPack {
   }
 };
 
-// Between any types, by way of f64, or of f32 to bf16.
+// Between any other types.
 template <class From, class To>
 struct ConvertElement {
   Matrix<const From> from;
@@ -221,7 +221,9 @@ void fill(Context& context, View x, double value) {
 
 void copy(Context& context, const ConstView& from, const View& to) {
   const bool from_host = from.device() == Device::cpu, to_host = to.device() == Device::cpu;
-  if (from.type() == to.type() && !(from_host && to_host)) {
+  // Rows apart from each other are copied by a kernel, for which that makes no difference.
+  const bool by_kernel = from_host == to_host && (from_host || !from.contiguous() || !to.contiguous());
+  if (from.type() == to.type() && !by_kernel) {
     const int64_t size = size_of(from.type());
     const Block2d block{to.rows(), to.columns() * size, from.stride() * size, to.stride() * size};
     if (from_host) {

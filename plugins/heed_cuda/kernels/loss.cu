@@ -18,7 +18,7 @@ struct LossRows {
   float smoothing, cap, inverse_cap;  // cap 0: none
   Matrix<float> losses;
   Matrix<Gradient> d_logits;  // perhaps in the logits' memory
-  bool aligned;
+  bool aligned_logits, aligned_gradient;
 
   __device__ float capped(float z) const { return cap > 0.0F ? cap * tanhf(z * inverse_cap) : z; }
   __device__ float slope(float z) const {
@@ -36,7 +36,7 @@ __device__ inline void ignore_row(const Rows& of, int64_t row) {
     constexpr int kWidth = kPack<std::remove_reference_t<decltype(of.d_logits(0, 0))>>;
     const float nothing[kWidth] = {};
     for (int64_t c = member_of_team<kTeam>() * kWidth; c < of.logits.columns; c += kTeam * kWidth) {
-      store_pack(nothing, of.d_logits.row(row) + c, of.logits.columns - c, of.aligned);
+      store_pack(nothing, of.d_logits.row(row) + c, of.logits.columns - c, of.aligned_gradient);
     }
   }
 }
@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(kTeamBlock<kTeam>) loss_kernel(LossRows<Logits
     float sum = 0.0F;
     float z[kWidth];
     for (int64_t c = first_column; c < columns; c += kTeam * kWidth) {
-      load_pack(of.logits.row(row) + c, columns - c, of.aligned, z);
+      load_pack(of.logits.row(row) + c, columns - c, of.aligned_logits, z);
       HEED_UNROLL
       for (int j = 0; j < kWidth; ++j) {
         z[j] = of.capped(z[j]);
@@ -82,21 +82,22 @@ __global__ void __launch_bounds__(kTeamBlock<kTeam>) loss_kernel(LossRows<Logits
     const float shift = shift_of(all.largest), factor = 1.0F / all.total;
     const float spread = of.smoothing / static_cast<float>(columns);
     for (int64_t c = first_column; c < columns; c += kTeam * kWidth) {
-      load_pack(of.logits.row(row) + c, columns - c, of.aligned, z);
+      load_pack(of.logits.row(row) + c, columns - c, of.aligned_logits, z);
       HEED_UNROLL
       for (int j = 0; j < kWidth; ++j) {
         const float capped = of.capped(z[j]);
         const float q = c + j == target ? spread + (1.0F - of.smoothing) : spread;
         z[j] = (exponential(capped, shift) * factor - q) * of.slope(capped);
       }
-      store_pack(z, of.d_logits.row(row) + c, columns - c, of.aligned);
+      store_pack(z, of.d_logits.row(row) + c, columns - c, of.aligned_gradient);
     }
   }
 }
 
 template <class Logits, class Gradient>
 void run_loss(Context& context, LossRows<Logits, Gradient> of) {
-  of.aligned = all_aligned(of.logits, of.d_logits);
+  of.aligned_logits = all_aligned(of.logits);
+  of.aligned_gradient = all_aligned(of.d_logits);
   of.inverse_cap = of.cap > 0.0F ? 1.0F / of.cap : 0.0F;
   if (of.logits.rows == 0) {
     return;
@@ -130,8 +131,7 @@ void output_loss(Context& context, const OutputLoss& call) {
                                  .cap = static_cast<float>(call.cap),
                                  .inverse_cap = 0.0F,
                                  .losses = operands.out<float>(call.losses),
-                                 .d_logits = d_logits,
-                                 .aligned = false});
+                                 .d_logits = d_logits});
   });
   operands.finish();
 }
@@ -146,8 +146,7 @@ void cross_entropy(Context& context, const CrossEntropy& call) {
                                       .cap = 0.0F,
                                       .inverse_cap = 0.0F,
                                       .losses = operands.out<float>(call.losses),
-                                      .d_logits = operands.out<Gradient>(call.d_logits),
-                                      .aligned = false});
+                                      .d_logits = operands.out<Gradient>(call.d_logits)});
     };
     if (call.d_logits.empty()) {
       run(T{});

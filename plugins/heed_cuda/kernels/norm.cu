@@ -128,7 +128,7 @@ void add_norm(Context& context, const AddNormForward& call) {
                    .aligned = false};
     of.aligned = all_aligned(of.residual, of.branch, of.sum, of.normed, of.gain, of.bias) &&
                  (call.groups == 1 || of.columns % kPack<T> == 0);
-    for_row_team(ceil_div(of.columns, kPack<T>), [&]<class Team>(Team) {
+    for_row_team<T>(ceil_div(of.columns, kPack<T>), [&]<class Team>(Team) {
       constexpr int kTeam = Team::kThreadsOfRow;
       launch(context.queue,
              grid_of_teams<kTeam>(of.residual.rows * of.groups, kTeam / kWarp * static_cast<int64_t>(sizeof(float))),

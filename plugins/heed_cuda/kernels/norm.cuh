@@ -1,6 +1,8 @@
 // What the norm and its gradient share: which team takes a row, and what a row's threads hold.
 #pragma once
 
+#include <type_traits>
+
 #include "base/errors.h"
 #include "heed_cuda/kernels/pack.cuh"
 #include "heed_cuda/kernels/sweep.cuh"
@@ -14,8 +16,9 @@ struct RowTeam {
   static constexpr int kThreadsOfRow = kTeam, kPacksOfThread = kPacks;
 };
 
-// Calls body with the team for rows of that many packs, of which each thread holds kPacks: body(RowTeam<...>{}).
-template <class Body>
+// Calls body with the team for rows of that many packs, of which each thread holds kPacks: body(RowTeam<...>{}). A warp
+// takes what fits its registers, since it need not wait for others.
+template <class T, class Body>
 void for_row_team(int64_t packs, Body&& body) {
   if (packs <= 32) {
     return body(RowTeam<32, 1>{});
@@ -24,7 +27,7 @@ void for_row_team(int64_t packs, Body&& body) {
     return body(RowTeam<32, 2>{});
   }
   if (packs <= 128) {
-    return body(RowTeam<128, 1>{});
+    return body(std::conditional_t<sizeof(T) == 4, RowTeam<32, 4>, RowTeam<128, 1>>{});
   }
   if (packs <= 256) {
     return body(RowTeam<128, 2>{});

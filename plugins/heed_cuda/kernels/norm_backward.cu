@@ -222,8 +222,8 @@ void add_norm_backward(Context& context, const AddNormBackward& call) {
     }
     float* const d_gain = operands.in_out<float>(call.d_gain).data;
     float* const d_bias = operands.in_out<float>(call.d_bias).data;
-    for_row_team(ceil_div(of.columns, kPack<T>),
-                 [&]<class Team>(Team) { run_norm_backward<T, Team>(context, of, d_gain, d_bias); });
+    for_row_team<T>(ceil_div(of.columns, kPack<T>),
+                    [&]<class Team>(Team) { run_norm_backward<T, Team>(context, of, d_gain, d_bias); });
   });
   operands.finish();
 }

@@ -4,27 +4,53 @@
 
 #include "heed_cuda/device/launch.h"
 #include "heed_cuda/kernels/elementwise.h"
+#include "heed_cuda/kernels/pack.cuh"
 #include "heed_cuda/operands.h"
 
 namespace heed::cuda {
 namespace {
 
-// A thread rotates one pair of all heads of a row. The angle is reduced to a turn in double, so that far positions
-// lose nothing.
+constexpr int64_t kHeadsOfThread = 4;
+
 template <class T>
-__global__ void rotate_kernel(Matrix<T> x, const int32_t* positions, const double* turns_of_pairs, int64_t heads,
-                              int64_t half, float magnitude) {
-  const int64_t head_width = x.columns / heads;
-  for (int64_t i = thread_of_grid(); i < x.rows * half; i += threads_of_grid()) {
-    const int64_t row = i / half, pair = i % half;
-    const double turns = positions[row] * turns_of_pairs[pair];
-    const float angle = static_cast<float>((turns - rint(turns)) * (2.0 * std::numbers::pi));
-    const float cosine = magnitude * cosf(angle), sine = magnitude * sinf(angle);
-    T* first = x.row(row) + pair;
-    for (int64_t head = 0; head < heads; ++head, first += head_width) {
-      const float a = to_float(first[0]), b = to_float(first[half]);
-      first[0] = from_float<T>(a * cosine - b * sine);
-      first[half] = from_float<T>(a * sine + b * cosine);
+struct RotatedRows {
+  Matrix<T> x;
+  const int32_t* positions;
+  const double* turns;  // per position, of each pair
+  int64_t heads, half;
+  float magnitude;
+};
+
+// A thread rotates kWidth neighbouring pairs of up to kHeadsOfThread heads of a row. The angle is reduced to a turn in
+// double, so that far positions lose nothing.
+template <class T, int kWidth>
+__global__ void rotate_kernel(RotatedRows<T> of) {
+  constexpr bool kAligned = kWidth > 1;
+  const int64_t packs = of.half / kWidth, groups = (of.heads + kHeadsOfThread - 1) / kHeadsOfThread;
+  const int64_t head_width = of.x.columns / of.heads;
+  for (int64_t i = thread_of_grid(); i < of.x.rows * groups * packs; i += threads_of_grid()) {
+    const int64_t pair = i % packs * kWidth, group = i / packs % groups, row = i / (packs * groups);
+    float cosine[kWidth], sine[kWidth];
+    HEED_UNROLL
+    for (int j = 0; j < kWidth; ++j) {
+      const double turns = of.positions[row] * of.turns[pair + j];
+      const float angle = static_cast<float>((turns - rint(turns)) * (2.0 * std::numbers::pi));
+      cosine[j] = of.magnitude * cosf(angle);
+      sine[j] = of.magnitude * sinf(angle);
+    }
+    const int64_t end = min(of.heads, (group + 1) * kHeadsOfThread);
+    for (int64_t head = group * kHeadsOfThread; head < end; ++head) {
+      T* const first = of.x.row(row) + head * head_width + pair;
+      float a[kWidth], b[kWidth], turned[kWidth];
+      load_pack(first, kWidth, kAligned, a);
+      load_pack(first + of.half, kWidth, kAligned, b);
+      HEED_UNROLL
+      for (int j = 0; j < kWidth; ++j) {
+        turned[j] = a[j] * cosine[j] - b[j] * sine[j];
+        b[j] = a[j] * sine[j] + b[j] * cosine[j];
+      }
+      store_pack(turned, first, kWidth, kAligned);
+      store_pack(b, first + of.half, kWidth, kAligned);
     }
   }
 }
@@ -66,11 +92,21 @@ void rotate(Context& context, const Rotation& call) {
     return;
   }
   const double* const turns_of_pairs = context.uploaded(std::span<const double>(turns));
+  const int64_t groups = ceil_div(call.heads, kHeadsOfThread);
   Operands operands(context);
   for_storage(call.x.type(), [&]<class T>(T) {
-    launch(context.queue, grid_over(call.x.rows() * half), rotate_kernel<T>, operands.in_out<T>(call.x),
-           operands.in<int32_t>(call.position_rows).data, turns_of_pairs, call.heads, half,
-           static_cast<float>(pairs.magnitude()));
+    const RotatedRows<T> of{.x = operands.in_out<T>(call.x),
+                            .positions = operands.in<int32_t>(call.position_rows).data,
+                            .turns = turns_of_pairs,
+                            .heads = call.heads,
+                            .half = half,
+                            .magnitude = static_cast<float>(pairs.magnitude())};
+    const bool packs = half % kPack<T> == 0 && of.x.columns / of.heads % kPack<T> == 0 && all_aligned(of.x);
+    if (packs) {
+      launch(context.queue, grid_over(of.x.rows * groups * (half / kPack<T>)), rotate_kernel<T, kPack<T>>, of);
+    } else {
+      launch(context.queue, grid_over(of.x.rows * groups * half), rotate_kernel<T, 1>, of);
+    }
   });
   operands.finish();
 }

@@ -2,8 +2,7 @@
 
 #include "heed_cuda/device/launch.h"
 #include "heed_cuda/kernels/integer_product.cuh"
-#include "heed_cuda/kernels/integer_rows.h"
-#include "kernels/integer_rows.h"
+#include "heed_cuda/kernels/integer_rows.cuh"
 
 namespace heed::cuda {
 namespace {
@@ -83,6 +82,33 @@ __global__ void __launch_bounds__(kIntegerThreads) int4_product(IntegerOperands 
 constexpr int64_t kFewRows = 16, kFewColumns = 8;
 constexpr int kFewElements = 128;
 
+// Very few rows are quantized by each block for itself, which saves a launch.
+constexpr int64_t kMostOwnRows = 4, kOwnHeader = 128;  // bytes: scales, then what warps exchange
+struct OwnRows {
+  RowQuantization task;
+  int64_t offset = -1;  // in shared memory, a multiple of 16; -1: they are quantized already
+
+  int64_t bytes(int64_t rows) const { return kOwnHeader + rows * task.padded; }
+};
+
+__device__ inline void quantize_own_rows(const OwnRows& own, const IntegerPlace& at, unsigned char* shared,
+                                         IntegerOperands& operands) {
+  if (own.offset < 0) {
+    return;
+  }
+  auto* const scales = reinterpret_cast<float*>(shared + own.offset);
+  auto* const values = reinterpret_cast<int8_t*>(shared + own.offset + kOwnHeader);
+  for (int64_t r = at.row; r < min(operands.size.m, at.row + kFewRows); ++r) {
+    const float scale = quantize_row(own.task, r, values + (r - at.row) * own.task.padded, scales + kOwnHeader / 8);
+    if (threadIdx.x == 0) {
+      scales[r - at.row] = scale;
+    }
+    __syncthreads();
+  }
+  operands.x = values - at.row * own.task.padded;
+  operands.x_scales = scales - at.row;
+}
+
 __device__ inline IntegerPlace few_place() {
   return {static_cast<int64_t>(blockIdx.y) * kFewRows, static_cast<int64_t>(blockIdx.x) * kFewColumns};
 }
@@ -104,10 +130,12 @@ __device__ inline void finish_few(const IntegerOperands& operands, const Integer
   }
 }
 
-__global__ void __launch_bounds__(kIntegerThreads) int8_few(IntegerOperands operands, FinishForward finish) {
+__global__ void __launch_bounds__(kIntegerThreads)
+    int8_few(IntegerOperands operands, OwnRows own, FinishForward finish) {
   HEED_SHARED(shared);
   auto* const sums_of_warps = reinterpret_cast<int*>(shared);
   const IntegerPlace at = few_place();
+  quantize_own_rows(own, at, shared, operands);
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
   int sums[4] = {};
   for (int64_t block = warp; block < operands.blocks(); block += kIntegerWarps) {
@@ -130,10 +158,12 @@ __global__ void __launch_bounds__(kIntegerThreads) int8_few(IntegerOperands oper
 }
 
 // The sums of groups are at most 32 * 127 * 8: 16 bits hold them until they are added in order.
-__global__ void __launch_bounds__(kIntegerThreads) int4_few(IntegerOperands operands, FinishForward finish) {
+__global__ void __launch_bounds__(kIntegerThreads)
+    int4_few(IntegerOperands operands, OwnRows own, FinishForward finish) {
   HEED_SHARED(shared);
   auto* const sums_of_groups = reinterpret_cast<int16_t*>(shared);
   const IntegerPlace at = few_place();
+  quantize_own_rows(own, at, shared, operands);
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
   for (int64_t block = warp; block < operands.blocks(); block += kIntegerWarps) {
     for_each_step<Int4Words, 1, 1>(
@@ -168,46 +198,67 @@ bool takes_few(const Context& context, const ProductSize& size) {
   return size.m <= kFewRows || (size.m <= kMostRows && tiles < context.queue.facts().multiprocessors);
 }
 
-IntegerOperands operands_of(const IntegerRows& x, const PackedWeight& weight, const Tensor& values) {
-  return {.x = static_cast<const int8_t*>(device_address(x.values.view())),
-          .x_stride = x.values.view().columns(),
-          .x_scales = static_cast<const float*>(device_address(x.scales.view())),
-          .weight = static_cast<const int8_t*>(device_address(values.view())),
-          .weight_stride = values.view().columns(),
-          .scales = nullptr,
-          .group_scales = nullptr,
-          .size = {x.values.view().rows(), weight.rows(), weight.columns()}};
+template <class Weight>
+IntegerOperands operands_of(int64_t rows, const Weight& weight) {
+  IntegerOperands operands{};
+  operands.x_stride = round_up(weight.columns(), kInt4Block);
+  operands.weight = static_cast<const int8_t*>(device_address(weight.values.view()));
+  operands.weight_stride = weight.values.view().columns();
+  operands.size = {rows, weight.rows(), weight.columns()};
+  if constexpr (std::is_same_v<Weight, PackedInt8>) {
+    operands.scales = static_cast<const float*>(device_address(weight.scales.view()));
+  } else {
+    operands.group_scales = static_cast<const bf16*>(device_address(weight.scales.view()));
+  }
+  return operands;
+}
+
+using WholeKernel = void (*)(IntegerOperands, FinishForward);
+using FewKernel = void (*)(IntegerOperands, OwnRows, FinishForward);
+
+struct IntegerKernels {
+  WholeKernel whole;
+  FewKernel few;
+  int64_t few_bytes;  // of shared memory, a multiple of 16
+};
+
+void start(Context& context, const RowQuantization& task, IntegerOperands operands, const IntegerKernels& kernels,
+           const FinishForward& finish) {
+  const int64_t rows = operands.size.m, most_bytes = context.queue.facts().shared_bytes;
+  OwnRows own{task, kernels.few_bytes};
+  const int64_t all_bytes = kernels.few_bytes + own.bytes(rows);
+  if (rows <= kMostOwnRows && all_bytes <= most_bytes) {
+    launch(context.queue, integer_grid(operands.size, kFewRows, kFewColumns, all_bytes), kernels.few, operands, own,
+           finish);
+    return;
+  }
+  const IntegerRows integers = quantize_rows(context, task.x, rows, task.columns, task.input_scale, task.order);
+  operands.x = static_cast<const int8_t*>(device_address(integers.values.view()));
+  operands.x_scales = static_cast<const float*>(device_address(integers.scales.view()));
+  own.offset = -1;
+  if (takes_few(context, operands.size) && kernels.few_bytes <= most_bytes) {
+    launch(context.queue, integer_grid(operands.size, kFewRows, kFewColumns, kernels.few_bytes), kernels.few, operands,
+           own, finish);
+  } else {
+    launch(context.queue, integer_grid(operands.size, Whole::kRows, Whole::kColumns, 0), kernels.whole, operands,
+           finish);
+  }
 }
 
 }  // namespace
 
 void multiply_integers(Context& context, const Elements& x, int64_t rows, const PackedInt8& weight,
                        const FinishForward& finish) {
-  const IntegerRows integers =
-      quantize_rows(context, x, rows, weight.columns(), weight.input_scale, IntegerOrder::rows);
-  IntegerOperands operands = operands_of(integers, weight, weight.values);
-  operands.scales = static_cast<const float*>(device_address(weight.scales.view()));
-  if (takes_few(context, operands.size)) {
-    launch(context.queue, integer_grid(operands.size, kFewRows, kFewColumns, kIntegerWarps * kFewElements * 4),
-           int8_few, operands, finish);
-  } else {
-    launch(context.queue, integer_grid(operands.size, Whole::kRows, Whole::kColumns, 0), int8_product, operands,
-           finish);
-  }
+  const IntegerOperands operands = operands_of(rows, weight);
+  start(context, {x, weight.columns(), operands.x_stride, weight.input_scale, IntegerOrder::rows}, operands,
+        {int8_product, int8_few, kIntegerWarps * kFewElements * 4}, finish);
 }
 
 void multiply_integers(Context& context, const Elements& x, int64_t rows, const PackedInt4& weight,
                        const FinishForward& finish) {
-  const IntegerRows integers = quantize_rows(context, x, rows, weight.columns(), 0.0F, IntegerOrder::blocks);
-  IntegerOperands operands = operands_of(integers, weight, weight.values);
-  operands.group_scales = static_cast<const bf16*>(device_address(weight.scales.view()));
-  const int64_t shared_bytes = weight.scales.view().columns() * kFewElements * 2;
-  if (takes_few(context, operands.size) && shared_bytes <= context.queue.facts().shared_bytes) {
-    launch(context.queue, integer_grid(operands.size, kFewRows, kFewColumns, shared_bytes), int4_few, operands, finish);
-  } else {
-    launch(context.queue, integer_grid(operands.size, Whole::kRows, Whole::kColumns, 0), int4_product, operands,
-           finish);
-  }
+  const IntegerOperands operands = operands_of(rows, weight);
+  start(context, {x, weight.columns(), operands.x_stride, 0.0F, IntegerOrder::blocks}, operands,
+        {int4_product, int4_few, weight.scales.view().columns() * kFewElements * 2}, finish);
 }
 
 }  // namespace heed::cuda

@@ -3,6 +3,7 @@
 
 #include "heed_cuda/context.h"
 #include "heed_cuda/kernels/product_finish.cuh"
+#include "kernels/integer_rows.h"
 #include "tensor/tensor.h"
 
 namespace heed::cuda {

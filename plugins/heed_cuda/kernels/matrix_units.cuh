@@ -55,7 +55,7 @@ __device__ inline Words4 load_transposed(const void* row) {
 
 // `bytes` of 16 from global to shared memory, both aligned, and zeros behind them: there once the thread has waited for its
 // group, and for others behind a barrier after that.
-__device__ inline void copy_async(void* shared, const void* global, int bytes) {
+__device__ inline void copy_async(void* shared, const void* global, int bytes = 16) {
   asm volatile(
       "cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(static_cast<uint32_t>(__cvta_generic_to_shared(shared))),
       "l"(global), "r"(bytes)
@@ -131,7 +131,7 @@ inline Words4 load_transposed(const void* row) {
   return w;
 }
 
-inline void copy_async(void* shared, const void* global, int bytes) {
+inline void copy_async(void* shared, const void* global, int bytes = 16) {
   std::memset(shared, 0, 16);
   std::memcpy(shared, global, static_cast<size_t>(bytes));
 }

@@ -128,12 +128,10 @@ __global__ void d_queries_kernel(AttentionFrame frame, BackwardOperands<T> from,
       own.d_scores[half * kWarp + lane] = d_score;
     }
     __syncwarp();
-    for (int i = 0; i < kKeyBlock; ++i) {
-      const float d_score = own.d_scores[i];
-      if (d_score != 0.0F) {
-        add_row(d_score, from.keys.row(first_row + seen.key(block + i)) + key_column, frame.key_width, lane, sums);
-      }
-    }
+    add_rows(
+        kKeyBlock, [&](int i) { return own.d_scores[i]; },
+        [&](int i) { return from.keys.row(first_row + seen.key(block + i)) + key_column; }, frame.key_width, lane,
+        sums);
     __syncwarp();
   }
   write_row(sums, frame.scale, frame.key_width, lane, d_queries.row(query.row) + int64_t{head} * frame.key_width);
@@ -188,18 +186,15 @@ __global__ void d_keys_kernel(AttentionFrame frame, BackwardOperands<T> from, Ma
         own.d_scores[half * kWarp + lane] = pair.d_score;
       }
       __syncwarp();
-      const int count = static_cast<int>(min(int64_t{kKeyBlock}, seeing.count - block));
-      for (int i = 0; i < count; ++i) {
-        const int64_t row = first_row + first_index + (block + i) * seeing.stride;
-        if (own.weights[i] != 0.0F) {
-          add_row(own.weights[i], from.d_output.row(row) + int64_t{head} * frame.value_width, frame.value_width, lane,
-                  value_sums);
-        }
-        if (own.d_scores[i] != 0.0F) {
-          add_row(own.d_scores[i], from.queries.row(row) + int64_t{head} * frame.key_width, frame.key_width, lane,
-                  key_sums);
-        }
-      }
+      const auto query_row = [&](int i) { return first_row + first_index + (block + i) * seeing.stride; };
+      add_rows(
+          kKeyBlock, [&](int i) { return own.weights[i]; },
+          [&](int i) { return from.d_output.row(query_row(i)) + int64_t{head} * frame.value_width; }, frame.value_width,
+          lane, value_sums);
+      add_rows(
+          kKeyBlock, [&](int i) { return own.d_scores[i]; },
+          [&](int i) { return from.queries.row(query_row(i)) + int64_t{head} * frame.key_width; }, frame.key_width,
+          lane, key_sums);
       __syncwarp();
     }
   }

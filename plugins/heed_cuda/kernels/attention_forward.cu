@@ -97,12 +97,10 @@ __device__ Attended<N> attend(const AttentionFrame& frame, const ForwardOperands
       result.columns[n] *= correction;
     }
     __syncwarp();
-    for (int i = 0; i < kKeyBlock; ++i) {
-      const float weight = own.weights[i];
-      if (weight != 0.0F) {
-        add_row(weight, from.values.rows.row(own.rows[i]) + value_column, frame.value_width, lane, result.columns);
-      }
-    }
+    add_rows(
+        kKeyBlock, [&](int i) { return own.weights[i]; },
+        [&](int i) { return from.values.rows.row(own.rows[i]) + value_column; }, frame.value_width, lane,
+        result.columns);
     __syncwarp();  // before the next block's weights
   }
   return result;

@@ -226,6 +226,34 @@ __device__ inline void add_row(float weight, const M* row, int width, int lane, 
     }
   }
 }
+// The sum of weight_of(i) * row_of(i), for i from 0 to `count`, a multiple of kRowsAtOnce, in that order. A row whose weight
+// is zero is not read. Several rows are read at once, for none of them depends on another.
+constexpr int kRowsAtOnce = 8;
+template <int N, class WeightOf, class RowOf>
+__device__ inline void add_rows(int count, const WeightOf& weight_of, const RowOf& row_of, int width, int lane,
+                                float (&sums)[N]) {
+  for (int first = 0; first < count; first += kRowsAtOnce) {
+    float weights[kRowsAtOnce], values[kRowsAtOnce][N];
+    HEED_UNROLL
+    for (int i = 0; i < kRowsAtOnce; ++i) {
+      weights[i] = weight_of(first + i);
+      const bool counts = weights[i] != 0.0F;
+      const auto* const row = counts ? row_of(first + i) : nullptr;
+      HEED_UNROLL
+      for (int n = 0; n < N; ++n) {
+        const int c = lane + n * kWarp;
+        values[i][n] = counts && c < width ? to_float(row[c]) : 0.0F;
+      }
+    }
+    HEED_UNROLL
+    for (int i = 0; i < kRowsAtOnce; ++i) {
+      HEED_UNROLL
+      for (int n = 0; n < N; ++n) {
+        sums[n] = fmaf(weights[i], values[i][n], sums[n]);
+      }
+    }
+  }
+}
 template <int N, class T>
 __device__ inline void write_row(const float (&sums)[N], float factor, int width, int lane, T* row) {
   HEED_UNROLL

@@ -29,7 +29,7 @@ struct SsruMemory {
 template <class T>
 __global__ void ssru_kernel(DeviceSegments segments, SsruOperands<T> from, SsruMemory<T> memory, Matrix<T> output,
                             Matrix<float> cells) {
-  const int64_t s = blockIdx.y, column = thread_of_grid();
+  const int64_t s = blockIdx.x, column = int64_t{blockIdx.y} * kSsruThreads + threadIdx.x;
   if (column >= output.columns) {
     return;
   }
@@ -62,7 +62,7 @@ __global__ void ssru_kernel(DeviceSegments segments, SsruOperands<T> from, SsruM
 template <class T>
 __global__ void ssru_backward_kernel(DeviceSegments segments, SsruOperands<T> from, Matrix<const float> cells,
                                      Matrix<const T> d_output, Matrix<T> d_gates, Matrix<T> d_candidates) {
-  const int64_t s = blockIdx.y, column = thread_of_grid();
+  const int64_t s = blockIdx.x, column = int64_t{blockIdx.y} * kSsruThreads + threadIdx.x;
   if (column >= d_output.columns) {
     return;
   }
@@ -78,7 +78,7 @@ __global__ void ssru_backward_kernel(DeviceSegments segments, SsruOperands<T> fr
 }
 
 Grid ssru_grid(const DeviceSegments& segments, int64_t columns) {
-  return {dim3(static_cast<unsigned>(ceil_div<int64_t>(columns, kSsruThreads)), static_cast<unsigned>(segments.count)),
+  return {dim3(static_cast<unsigned>(segments.count), static_cast<unsigned>(ceil_div<int64_t>(columns, kSsruThreads))),
           dim3(kSsruThreads)};
 }
 

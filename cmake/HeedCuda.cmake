@@ -66,13 +66,13 @@ if(CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CUDA_COMPILER_LAUNCHER "${CMAKE_CXX_COMPILER_LAUNCHER}")
 endif()
 
-add_library(heed_cuda MODULE "${cuda_folder}/plugin.cpp" "${cuda_folder}/device/queue_cuda.cpp" ${cuda_sources}
-  ${cuda_kernels})
+file(GLOB device CONFIGURE_DEPENDS "${cuda_folder}/device/*_cuda.cpp")
+add_library(heed_cuda MODULE "${cuda_folder}/plugin.cpp" ${device} ${cuda_sources} ${cuda_kernels})
 target_include_directories(heed_cuda PRIVATE "${PROJECT_SOURCE_DIR}/plugins")
 # fmt does without constexpr where it sees nvcc, in some places and not in others.
 target_compile_definitions(heed_cuda PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:FMT_USE_CONSTEXPR=1>)
 target_compile_options(heed_cuda PRIVATE
-  $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr -O3>
+  $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr -O3 -diag-suppress=554>
   $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)
 target_link_libraries(heed_cuda PRIVATE heed_kernels CUDA::cudart_static CUDA::cublasLt)
 target_link_options(heed_cuda PRIVATE -Wl,--no-undefined)

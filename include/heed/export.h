@@ -5,9 +5,9 @@
 
 namespace heed {
 
-// Writes a language model of the Llama or GPT-2 form with its bpe tokenizer for llama.cpp; docs/export.md says what
-// these forms are. Gains stay in f32. ConfigError names the setting that does not fit, FormatError and IoError what is
-// wrong with a file.
-GgufSummary export_gguf(const GgufOptions& options);
+// Writes a model with its tokenizers as another program has them; docs/export.md says which models have a form there.
+// The output is complete, or nothing is left. ConfigError names the setting that does not fit, FormatError and IoError
+// what is wrong with a file.
+ExportSummary export_model(const ExportOptions& options);
 
 }  // namespace heed

@@ -5,7 +5,7 @@
 
 #include "base/errors.h"
 #include "base/rounding.h"
-#include "heed_cuda/kernels/products.h"
+#include "heed_cuda/kernels/library_product.h"
 
 namespace heed::cuda {
 
@@ -52,10 +52,7 @@ const void* UploadedArrays::get(std::span<const std::byte> bytes) {
 }
 
 Context::Context(Queue& of_device, Arena& memory_of_calls)
-    : queue(of_device),
-      arena(memory_of_calls),
-      arrays(queue),
-      products(Products::make(queue)) {}
+    : queue(of_device), arena(memory_of_calls), arrays(queue), products(Products::make(queue)) {}
 
 Context::~Context() = default;
 

@@ -58,7 +58,7 @@ struct DeviceSegments {
   int64_t count = 0, rows = 0, max_length = 0;
 };
 
-class Products;  // kernels/products.h
+class Products;  // kernels/library_product.h
 
 struct Context {
   Context(Queue& of_device, Arena& memory_of_calls);

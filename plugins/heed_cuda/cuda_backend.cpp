@@ -28,10 +28,13 @@ class CudaBackend final : OwnMemory, public Backend {
 
   std::string_view name() const override { return "cuda"; }
   Device device() const override { return Device::cuda; }
+  std::string device_name() const override { return context_.queue.facts().name; }
   DType master_type() const override { return DType::f32; }
   bool supports(DType storage) const override { return storage == DType::f32 || storage == DType::bf16; }
   int threads() const override { return 1; }
   std::unique_ptr<Backend> make_lane() const override { return std::make_unique<CudaBackend>(context_.queue.beside()); }
+
+  void wait() override { context_.queue.wait(); }
 
   Tensor keep(Shape shape, DType type) override {
     Tensor tensor(shape, type, kept_);
@@ -82,7 +85,9 @@ class CudaBackend final : OwnMemory, public Backend {
   void log_softmax(ConstView logits, View log_probs) override { cuda::log_softmax(context_, logits, log_probs); }
   void selected_log_softmax(const SelectedLogSoftmax& call) override { cuda::selected_log_softmax(context_, call); }
   void average_probabilities(const AverageProbabilities& call) override { cuda::average_probabilities(context_, call); }
-  void squared_norms(ConstView x, std::span<const ElementRange> ranges, View norms) override { cuda::squared_norms(context_, x, ranges, norms); }
+  void squared_norms(ConstView x, std::span<const ElementRange> ranges, View norms) override {
+    cuda::squared_norms(context_, x, ranges, norms);
+  }
   void sum(ConstView x, View total) override { cuda::sum(context_, x, total); }
   void adam(const AdamSweep& call) override { cuda::adam(context_, call); }
   void muon_direction(const MuonDirection& call) override { cuda::muon_direction(context_, call); }
@@ -91,15 +96,21 @@ class CudaBackend final : OwnMemory, public Backend {
   void attention(const AttentionForward& call) override { cuda::attention(context_, call); }
   void attention_backward(const AttentionBackward& call) override { cuda::attention_backward(context_, call); }
   void spread_buckets(const SpreadBuckets& call) override { cuda::spread_buckets(context_, call); }
-  void spread_buckets_backward(const SpreadBucketsBackward& call) override { cuda::spread_buckets_backward(context_, call); }
+  void spread_buckets_backward(const SpreadBucketsBackward& call) override {
+    cuda::spread_buckets_backward(context_, call);
+  }
   void linear_attention(const LinearAttentionForward& call) override { cuda::linear_attention(context_, call); }
-  void linear_attention_backward(const LinearAttentionBackward& call) override { cuda::linear_attention_backward(context_, call); }
+  void linear_attention_backward(const LinearAttentionBackward& call) override {
+    cuda::linear_attention_backward(context_, call);
+  }
   void fold_linear_attention(const LinearAttentionFold& call) override { cuda::fold_linear_attention(context_, call); }
   void ssru(const SsruForward& call) override { cuda::ssru(context_, call); }
   void ssru_backward(const SsruBackward& call) override { cuda::ssru_backward(context_, call); }
   void linear(const LinearForward& call) override { cuda::linear(context_, call); }
   void linear_input_gradient(const LinearInputGradient& call) override { cuda::linear_input_gradient(context_, call); }
-  void linear_weight_gradient(const LinearWeightGradient& call) override { cuda::linear_weight_gradient(context_, call); }
+  void linear_weight_gradient(const LinearWeightGradient& call) override {
+    cuda::linear_weight_gradient(context_, call);
+  }
 
  private:
   Arena kept_;

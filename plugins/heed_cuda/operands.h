@@ -67,4 +67,21 @@ void for_storage(DType type, Body&& body) {
   }
 }
 
+// The same with a value of any element type.
+template <class Body>
+void for_any_type(DType type, Body&& body) {
+  switch (type) {
+    case DType::f64:
+      return body(double{});
+    case DType::f32:
+      return body(float{});
+    case DType::bf16:
+      return body(bf16{});
+    case DType::i32:
+      return body(int32_t{});
+    case DType::i8:
+      return body(int8_t{});
+  }
+}
+
 }  // namespace heed::cuda

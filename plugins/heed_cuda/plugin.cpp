@@ -1,4 +1,4 @@
-#include "kernels/gpu/plugin.h"
+#include "kernels/devices/plugin.h"
 
 #include "heed_cuda/cuda_backend.h"
 

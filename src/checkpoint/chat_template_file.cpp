@@ -53,6 +53,12 @@ std::optional<std::string> template_in(const json& config, const std::string& wh
   fail<FormatError>(where, "\"chat_template\" has no template of the name \"default\"");
 }
 
+StoredChatTemplate with_marks(const std::string& text, const std::string& where, const json& config) {
+  return {.chat = ChatTemplate::parse(text, where),
+          .bos_token = token_in(config, kBosKey),
+          .eos_token = token_in(config, kEosKey)};
+}
+
 }  // namespace
 
 StoredChatTemplate load_chat_template(const ModelFolder& folder) {
@@ -71,10 +77,15 @@ StoredChatTemplate load_chat_template(const ModelFolder& folder) {
   require<ConfigError>(text.has_value(), folder.path.string(),
                        "the model has no chat template: expected chat_template.jinja, or \"chat_template\" in "
                        "tokenizer_config.json");
-  const std::string where = own_file ? file.string() : config_file.string() + ": chat_template";
-  return {.chat = ChatTemplate::parse(*text, where),
-          .bos_token = token_in(config, kBosKey),
-          .eos_token = token_in(config, kEosKey)};
+  return with_marks(*text, own_file ? file.string() : config_file.string() + ": chat_template", config);
+}
+
+StoredChatTemplate load_chat_template(const ModelFolder& folder, const std::filesystem::path& file) {
+  return with_marks(read_file(file), file.string(), read_tokenizer_config(folder.path / kTokenizerConfig));
+}
+
+void save_chat_template(const ChatTemplate& chat, const ModelFolder& to) {
+  write_file(to.path / kTemplateFile, chat.text());
 }
 
 void copy_chat_template(const ModelFolder& from, const ModelFolder& to) {

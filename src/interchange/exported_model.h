@@ -6,6 +6,7 @@
 #include "models/config.h"
 #include "tensor_files/tensor_file.h"
 #include "text/lines/documents.h"
+#include "text/model_marks.h"
 #include "text/translation_tokenizers.h"
 
 namespace heed {
@@ -16,7 +17,8 @@ struct ExportedModel {
   const ModelConfig& config;
   const Tokenizers& tokenizers;
   Documents documents = Documents::none;  // of a language model
-  const TensorFile& weights;              // checked, and floats
+  ModelMarks marks = {};
+  const TensorFile& weights;  // checked, and floats
 };
 
 }  // namespace heed

@@ -61,6 +61,7 @@ Values foreign_values(Values values, const NamedTensor& tensor, const ModelConfi
       break;
     case ForeignForm::transposed:
     case ForeignForm::grouped_by_heads:
+    case ForeignForm::single_row:
       fail<ConfigError>(tensor.name, "has a form that no GGUF file has");
     case ForeignForm::same:
       break;

@@ -141,9 +141,7 @@ ForeignWeights::ForeignWeights(std::shared_ptr<const TensorArchive> archive, con
       archive_(std::move(archive)),
       embedding_scale_(
           config.embedding_scale == EmbeddingScale::sqrt_model ? std::sqrt(static_cast<double>(config.model)) : 1.0),
-      head_width_(config.width_of_head()),
-      rotary_width_(config.rotary_width > 0 ? config.rotary_width : config.width_of_head()),
-      heads_(config.heads) {
+      layout_(config) {
   Weights weights;
   const AnyModel model(Scope(weights), config);
   std::map<std::string_view, std::vector<Piece>> pieces;
@@ -232,24 +230,8 @@ bool ForeignWeights::is_as_stored(const std::vector<Piece>& pieces, const Stored
          stored_type(pieces.front().tensor->type) == tensor.type;
 }
 
-// Heed's row c and row c + width / 2 of a head are neighbours where pairs are; queries, keys and values of a head are
-// neighbours where they are grouped by heads.
 int64_t ForeignWeights::row_in(const Piece& piece, int64_t row) const {
-  switch (piece.form) {
-    case ForeignForm::rotated_pairs: {
-      const int64_t in_head = row % head_width_, half = rotary_width_ / 2;
-      const int64_t pair = in_head < half ? 2 * in_head : 2 * (in_head - half) + 1;
-      return piece.skipped_rows + row - in_head + (in_head < rotary_width_ ? pair : in_head);
-    }
-    case ForeignForm::grouped_by_heads: {
-      constexpr int64_t kKinds = 3;
-      const int64_t width = piece.all_rows / kKinds / heads_;
-      const int64_t kind = row / (heads_ * width), head = row / width % heads_, in_head = row % width;
-      return piece.skipped_rows + (head * kKinds + kind) * width + in_head;
-    }
-    default:
-      return piece.skipped_rows + row;
-  }
+  return piece.skipped_rows + layout_.row_in(piece.form, row, piece.all_rows);
 }
 
 std::span<const std::byte> ForeignWeights::rows(const StoredTensor& tensor, RowSpan wanted,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "interchange/archive/tensor_archive.h"
+#include "interchange/foreign_layout.h"
 #include "interchange/naming.h"
 #include "models/config.h"
 #include "tensor_files/tensor_file.h"
@@ -59,7 +60,7 @@ class ForeignWeights final : public TensorFile {
 
   std::shared_ptr<const TensorArchive> archive_;
   double embedding_scale_;
-  int64_t head_width_, rotary_width_, heads_;
+  ForeignLayout layout_;
   std::map<std::string, std::vector<Piece>, std::less<>> pieces_;  // by heed's names
 };
 

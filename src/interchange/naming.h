@@ -18,6 +18,7 @@ enum class ForeignForm : uint8_t {
   scaled_by_model,   // multiplied by the factor that heed applies after looking a row up
   transposed,        // inputs are rows, outputs are columns
   grouped_by_heads,  // queries, keys and values of the first head, of the second head, ...
+  single_row,        // a vector that is a matrix of one row; without the extent of 1 it is read, too
 };
 
 // A tensor of the other program: the matrices of some roles, one after the other. Where heed stacks them otherwise, the

@@ -81,6 +81,7 @@ class Backend {
 
   virtual std::string_view name() const = 0;
   virtual Device device() const = 0;
+  virtual std::string device_name() const { return {}; }  // of what is not the processor
   virtual DType master_type() const = 0;
   virtual bool supports(DType storage) const = 0;  // asked when a model is built
   virtual int threads() const = 0;
@@ -97,6 +98,9 @@ class Backend {
       body(task, *this);
     }
   }
+
+  // Waits until all that was asked for is computed.
+  virtual void wait() {}
 
   Arena& arena() { return *arena_; }
   // Zeros, outside the arena: for what outlives a step, such as weights, their gradients and an optimizer's moments.

@@ -65,6 +65,10 @@ ConstView ConstView::as_column() const {
   return {address_, type_, columns_, 1, 1, device_};
 }
 
+ConstView ConstView::regrouped(int64_t rows, int64_t columns, int64_t stride) const {
+  return {address_, type_, rows, columns, stride, device_};
+}
+
 std::string ConstView::text() const { return fmt::format("{}[{}, {}]", name_of(type_), rows_, columns_); }
 
 const void* host_address(const ConstView& view) {

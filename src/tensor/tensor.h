@@ -65,7 +65,9 @@ class ConstView {
   ConstView column_range(int64_t first, int64_t count) const;
   ConstView row_range(int64_t first, int64_t count) const;
   ConstView as_column() const;  // of one row: its elements as rows of one
-  std::string text() const;     // "bf16[2048, 512]"
+  // Other rows of the same memory, from the first element on, for who knows that they lie within it.
+  ConstView regrouped(int64_t rows, int64_t columns, int64_t stride) const;
+  std::string text() const;  // "bf16[2048, 512]"
 
  private:
   template <class T>
@@ -89,6 +91,9 @@ class View : public ConstView {
   View column_range(int64_t first, int64_t count) const { return View(ConstView::column_range(first, count)); }
   View row_range(int64_t first, int64_t count) const { return View(ConstView::row_range(first, count)); }
   View as_column() const { return View(ConstView::as_column()); }
+  View regrouped(int64_t rows, int64_t columns, int64_t stride) const {
+    return View(ConstView::regrouped(rows, columns, stride));
+  }
 
  private:
   explicit View(const ConstView& part) : ConstView(part) {}  // a part of a view of this kind

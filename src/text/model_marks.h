@@ -15,6 +15,8 @@ struct ModelMarks {
   std::string language_form = {};
   // Tokens that end a language model's text, as its tokenizer's eos does.
   std::vector<int32_t> ends = {};
+  // The family of Hugging Face's models that it came from, as config.json names it: "qwen2". Empty: none.
+  std::string family = {};
 
   bool operator==(const ModelMarks&) const = default;
 };

@@ -1,8 +1,11 @@
 // Options and results of writing a model in another program's format.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "heed/types/names.h"
 
@@ -25,15 +28,33 @@ inline constexpr std::array<NamedValue<GgufType>, 5> kGgufTypeNames{{{"f32", Ggu
 
 constexpr std::string_view name_of(GgufType type) { return name_among(kGgufTypeNames, type); }
 
-struct GgufOptions {
-  std::string model;   // the directory of a language model, not an adapter
-  std::string output;  // the file to write
-  GgufType type = GgufType::f16;
+// Other programs' formats.
+enum class ExportFormat : uint8_t {
+  gguf,         // a file for llama.cpp
+  huggingface,  // a directory of Hugging Face's libraries
+  ctranslate2,  // a directory of CTranslate2
 };
 
-struct GgufSummary {
+inline constexpr std::array<NamedValue<ExportFormat>, 3> kExportFormatNames{
+    {{"gguf", ExportFormat::gguf},
+     {"huggingface", ExportFormat::huggingface},
+     {"ctranslate2", ExportFormat::ctranslate2}}};
+
+constexpr std::string_view name_of(ExportFormat format) { return name_among(kExportFormatNames, format); }
+
+struct ExportOptions {
+  std::string model;                        // a model, not an adapter
+  std::string output;                       // the file or the directory to write
+  std::optional<ExportFormat> format = {};  // none: by the file's name, which ends in .gguf
+  // Of all matrices. GGUF: one of kGgufTypeNames, f16 if empty; Hugging Face: f32, bf16, f16; CTranslate2: these or int8.
+  // Empty: as the model has them.
+  std::string type = {};
+};
+
+struct ExportSummary {
+  std::string form;  // of models: "llama"
   int64_t tensors = 0;
-  int64_t bytes = 0;  // of the file
+  int64_t bytes = 0;  // of the weights' files
 };
 
 }  // namespace heed

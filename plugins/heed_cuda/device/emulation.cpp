@@ -199,7 +199,9 @@ void Block::run(dim3 grid, dim3 at, dim3 extent, size_t shared_bytes, const std:
 }
 
 void Block::check_guards() const {
-  const auto intact = [](auto begin, auto end) { return std::all_of(begin, end, [](auto byte) { return byte == 0xff; }); };
+  const auto intact = [](auto begin, auto end) {
+    return std::all_of(begin, end, [](auto byte) { return byte == 0xff; });
+  };
   if (!intact(shared_.begin(), shared_.begin() + kGuard) || !intact(shared_.end() - kGuard, shared_.end())) {
     stop("shared memory was written out of bounds");
   }

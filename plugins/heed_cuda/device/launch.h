@@ -54,8 +54,7 @@ void launch(Queue& queue, const Grid& grid, void (*kernel)(Parameters...), Argum
 
 template <class... Parameters, class... Arguments>
 void launch(Queue& /*queue*/, const Grid& grid, void (*kernel)(Parameters...), Arguments... arguments) {
-  emulation::run_grid(grid.blocks, grid.threads, static_cast<size_t>(grid.shared_bytes),
-                      [&] { kernel(arguments...); });
+  emulation::run_grid(grid.blocks, grid.threads, static_cast<size_t>(grid.shared_bytes), [&] { kernel(arguments...); });
 }
 
 #endif

@@ -9,6 +9,9 @@ namespace {
 constexpr int kLeastMajor = 8;  // compute capability
 
 void check(cudaError_t error, const char* what) {
+  if (error != cudaSuccess) {
+    cudaGetLastError();  // or the next kernel would be blamed
+  }
   require<DeviceError>(error == cudaSuccess, "cuda", "{}: {}", what, cudaGetErrorString(error));
 }
 
@@ -49,7 +52,9 @@ class CudaQueue final : public Queue {
   }
   void release(void* address) override { cudaFree(address); }
 
-  void upload(const void* from, void* to, const Block2d& block) override { move(from, to, block, cudaMemcpyHostToDevice); }
+  void upload(const void* from, void* to, const Block2d& block) override {
+    move(from, to, block, cudaMemcpyHostToDevice);
+  }
   void download(const void* from, void* to, const Block2d& block) override {
     move(from, to, block, cudaMemcpyDeviceToHost);
     wait();
@@ -70,7 +75,8 @@ class CudaQueue final : public Queue {
     if (block.rows == 0 || block.row_bytes == 0) {
       return;
     }
-    const bool one_piece = block.rows == 1 || (block.from_stride == block.row_bytes && block.to_stride == block.row_bytes);
+    const bool one_piece =
+        block.rows == 1 || (block.from_stride == block.row_bytes && block.to_stride == block.row_bytes);
     check(one_piece ? cudaMemcpyAsync(to, from, size(block.rows * block.row_bytes), kind, stream_)
                     : cudaMemcpy2DAsync(to, size(block.to_stride), from, size(block.from_stride), size(block.row_bytes),
                                         size(block.rows), kind, stream_),
@@ -93,9 +99,8 @@ std::unique_ptr<Queue> Queue::open(int device) {
                        devices == 1 ? "is" : "are");
   auto queue = std::make_unique<CudaQueue>(device);
   const DeviceFacts& facts = queue->facts();
-  require<ConfigError>(facts.major >= kLeastMajor, "cuda",
-                       "{} has compute capability {}.{}, at least {}.0 is needed", facts.name, facts.major, facts.minor,
-                       kLeastMajor);
+  require<ConfigError>(facts.major >= kLeastMajor, "cuda", "{} has compute capability {}.{}, at least {}.0 is needed",
+                       facts.name, facts.major, facts.minor, kLeastMajor);
   return queue;
 }
 

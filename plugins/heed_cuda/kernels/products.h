@@ -8,13 +8,6 @@
 
 namespace heed::cuda {
 
-// Products by the device's library, for large matrices in training.
-class Products {
- public:
-  static std::unique_ptr<Products> make(Queue& queue);
-  virtual ~Products() = default;
-};
-
 std::unique_ptr<PackedWeight> pack(Context& context, const Shape& shape, ProductTypes types, const RowSource& rows);
 std::unique_ptr<PackedWeight> pack(Context& context, const Int8Matrix& matrix);
 std::unique_ptr<PackedWeight> pack(Context& context, const Int4Matrix& matrix);

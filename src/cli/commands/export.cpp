@@ -1,6 +1,7 @@
 #include "heed/export.h"
 
 #include <memory>
+#include <string>
 
 #include "cli/commands.h"
 #include "cli/output/standard_output.h"
@@ -8,25 +9,32 @@
 namespace heed::cli {
 namespace {
 
-void run_export(const GgufOptions& options) {
-  const GgufSummary result = export_gguf(options);
-  put("{} tensors, {} bytes\n", result.tensors, result.bytes);
+void run_export(const ExportOptions& options) {
+  const ExportSummary result = export_model(options);
+  const std::string form = result.form.empty() ? "" : result.form + ": ";
+  put("{}{} tensors, {} bytes\n", form, result.tensors, result.bytes);
 }
 
 }  // namespace
 
 Command export_command() {
-  const auto options = std::make_shared<GgufOptions>();
+  const auto options = std::make_shared<ExportOptions>();
   return {
       .name = "export",
-      .summary = "write a language model for llama.cpp, as a GGUF file",
-      .options = {required(option("--model DIR", options->model, "the model directory to read")),
-                  required(option("--out FILE.gguf", options->output, "the file to write")),
-                  option("--type TYPE", options->type, kGgufTypeNames,
-                         "of all matrices: f16, bf16, f32, or integers in blocks of 32 with a scale: q8_0 (8 bits), "
-                         "q4_0 (4 bits)")},
+      .summary = "write a model in another program's format",
+      .options = {required(option("--model DIR", options->model, "the model to read")),
+                  option("--format FORMAT", options->format, kExportFormatNames,
+                         "gguf: a file for llama.cpp, as is everything that ends in .gguf; huggingface, ctranslate2: a "
+                         "directory"),
+                  required(option("--out PATH", options->output, "the file or the directory to write")),
+                  option(
+                      "--type TYPE", options->type,
+                      "of all matrices: f32, f16, bf16; int8 in ctranslate2; q8_0 (8 bits), q4_0 (4 bits) "
+                      "in gguf; by default f16 in gguf, and elsewhere as the model has them")},
       .run = [options] { run_export(*options); },
-      .footer = "Example:\n  heed export --model model --out model.gguf --type q8_0",
+      .footer =
+          "Examples:\n  heed export --model model --out model.gguf --type q8_0\n"
+          "  heed export --model model --format huggingface --out directory",
   };
 }
 

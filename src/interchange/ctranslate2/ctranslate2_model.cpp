@@ -7,85 +7,11 @@
 
 #include "base/errors.h"
 #include "base/text/excerpt.h"
+#include "interchange/ctranslate2/ctranslate2_names.h"
 #include "interchange/zero_token.h"
 
 namespace heed {
 namespace {
-
-constexpr Sublayer kSelfSublayer = Sublayer::self_attention, kCrossSublayer = Sublayer::cross_attention,
-                   kForwardSublayer = Sublayer::feed_forward;
-
-constexpr ForeignTensor of_stack(Stack stack, std::string_view name, std::array<std::optional<WeightRole>, 3> roles,
-                                 std::optional<Sublayer> sublayer = {}) {
-  return {name, roles, sublayer, ForeignForm::same, stack};
-}
-constexpr ForeignTensor reading(std::string_view name, std::array<std::optional<WeightRole>, 3> roles,
-                                std::optional<Sublayer> sublayer = {}) {
-  return of_stack(Stack::encoder, name, roles, sublayer);
-}
-constexpr ForeignTensor writing(std::string_view name, std::array<std::optional<WeightRole>, 3> roles,
-                                std::optional<Sublayer> sublayer = {}) {
-  return of_stack(Stack::decoder, name, roles, sublayer);
-}
-
-constexpr std::array kCTranslate2Names{
-    reading("encoder/position_encodings/encodings", {WeightRole::position_embedding}),
-    reading("encoder/layernorm_embedding/{term}", {WeightRole::embedding_norm}),
-    reading("encoder/layer_norm/{term}", {WeightRole::final_norm}),
-    reading("encoder/layer_{layer}/self_attention/layer_norm/{term}", {WeightRole::sublayer_norm}, kSelfSublayer),
-    reading("encoder/layer_{layer}/self_attention/linear_0/{term}",
-            {WeightRole::query, WeightRole::key, WeightRole::value}, kSelfSublayer),
-    reading("encoder/layer_{layer}/self_attention/linear_1/{term}", {WeightRole::attention_output}, kSelfSublayer),
-    reading("encoder/layer_{layer}/ffn/layer_norm/{term}", {WeightRole::sublayer_norm}, kForwardSublayer),
-    reading("encoder/layer_{layer}/ffn/linear_1/{term}", {WeightRole::down}, kForwardSublayer),
-    writing("decoder/position_encodings/encodings", {WeightRole::position_embedding}),
-    writing("decoder/layernorm_embedding/{term}", {WeightRole::embedding_norm}),
-    writing("decoder/layer_norm/{term}", {WeightRole::final_norm}),
-    writing("decoder/layer_{layer}/self_attention/layer_norm/{term}", {WeightRole::sublayer_norm}, kSelfSublayer),
-    writing("decoder/layer_{layer}/self_attention/linear_0/{term}",
-            {WeightRole::query, WeightRole::key, WeightRole::value}, kSelfSublayer),
-    writing("decoder/layer_{layer}/self_attention/linear_1/{term}", {WeightRole::attention_output}, kSelfSublayer),
-    writing("decoder/layer_{layer}/attention/layer_norm/{term}", {WeightRole::sublayer_norm}, kCrossSublayer),
-    writing("decoder/layer_{layer}/attention/linear_0/{term}", {WeightRole::query}, kCrossSublayer),
-    writing("decoder/layer_{layer}/attention/linear_1/{term}", {WeightRole::key, WeightRole::value}, kCrossSublayer),
-    writing("decoder/layer_{layer}/attention/linear_2/{term}", {WeightRole::attention_output}, kCrossSublayer),
-    writing("decoder/layer_{layer}/ffn/layer_norm/{term}", {WeightRole::sublayer_norm}, kForwardSublayer),
-    writing("decoder/layer_{layer}/ffn/linear_1/{term}", {WeightRole::down}, kForwardSublayer),
-};
-
-// The first of a gated layer's two matrices has the activation.
-constexpr std::array kPlainUp{
-    reading("encoder/layer_{layer}/ffn/linear_0/{term}", {WeightRole::up}, kForwardSublayer),
-    writing("decoder/layer_{layer}/ffn/linear_0/{term}", {WeightRole::up}, kForwardSublayer),
-};
-constexpr std::array kGatedUp{
-    reading("encoder/layer_{layer}/ffn/linear_0/{term}", {WeightRole::gate}, kForwardSublayer),
-    reading("encoder/layer_{layer}/ffn/linear_0_noact/{term}", {WeightRole::up}, kForwardSublayer),
-    writing("decoder/layer_{layer}/ffn/linear_0/{term}", {WeightRole::gate}, kForwardSublayer),
-    writing("decoder/layer_{layer}/ffn/linear_0_noact/{term}", {WeightRole::up}, kForwardSublayer),
-};
-
-// Scalars and texts, of which each that matters is read by its name below.
-constexpr std::array<std::string_view, 17> kSettings{"weight_scale",
-                                                     "num_heads",
-                                                     "pre_norm",
-                                                     "activation",
-                                                     "embeddings_merge",
-                                                     "alignment_layer",
-                                                     "alignment_heads",
-                                                     "scale_embeddings",
-                                                     "scale_outputs",
-                                                     "multiply_by_sqrt_depth",
-                                                     "start_from_zero_embedding",
-                                                     "alibi",
-                                                     "unk_token",
-                                                     "bos_token",
-                                                     "eos_token",
-                                                     "with_",
-                                                     "user_decoder_start_tokens"};
-
-constexpr std::string_view kTargetEmbeddings = "decoder/embeddings/weight", kProjection = "decoder/projection/weight",
-                           kProjectionBias = "decoder/projection/bias";
 
 // Settings of both stacks, which must agree: heed has one for both.
 class StackSettings {
@@ -133,12 +59,7 @@ class StackSettings {
 };
 
 Activation activation_of(double number, const std::string& where) {
-  constexpr std::array<std::pair<int, Activation>, 5> kActivationNumbers{{{0, Activation::relu},
-                                                                          {1, Activation::gelu_tanh},
-                                                                          {2, Activation::silu},
-                                                                          {3, Activation::gelu},
-                                                                          {5, Activation::tanh}}};
-  for (const auto& [known, activation] : kActivationNumbers) {
+  for (const auto& [known, activation] : kCTranslate2Activations) {
     if (number == known) {
       return activation;
     }
@@ -200,7 +121,7 @@ void require_absent(const CTranslate2File& file, std::initializer_list<std::stri
 
 void read_sizes(const CTranslate2File& file, StackSettings& settings, ModelConfig& config) {
   const ArchiveTensor &source = matrix_named(file, source_table(file)),
-                      &target = matrix_named(file, std::string(kTargetEmbeddings));
+                      &target = matrix_named(file, std::string(kCTranslate2Target));
   config.model = target.shape[1];
   config.source_vocabulary = source.shape[0];
   config.target_vocabulary = target.shape[0];
@@ -224,7 +145,7 @@ void read_kind(const CTranslate2File& file, StackSettings& settings, ModelConfig
   config.activation = activation_of(settings.number("activation", 0), file.tensors.where());
   config.gating = settings.has_in_both("layer_0/ffn/linear_0_noact/weight") ? Gating::gated : Gating::plain;
   config.bias = settings.has_in_both("layer_0/ffn/linear_1/bias") ? Bias::present : Bias::none;
-  config.output_bias = file.tensors.find(kProjectionBias) != nullptr ? Bias::present : Bias::none;
+  config.output_bias = file.tensors.find(kCTranslate2Bias) != nullptr ? Bias::present : Bias::none;
   config.embedding_scale = embedding_scale_of(file, "encoder/", config.model);
   require<FormatError>(config.embedding_scale == embedding_scale_of(file, "decoder/", config.model),
                        file.tensors.where(), "'scale_embeddings' differs between the stacks");
@@ -245,37 +166,10 @@ void read_kind(const CTranslate2File& file, StackSettings& settings, ModelConfig
 
 // One table for both stacks, or the projection's for the target alone.
 Tying tying_in(const CTranslate2File& file) {
-  if (!are_same(file, kTargetEmbeddings, kProjection)) {
+  if (!are_same(file, kCTranslate2Target, kCTranslate2Projection)) {
     return Tying::none;
   }
-  return are_same(file, kTargetEmbeddings, source_table(file)) ? Tying::all : Tying::output;
-}
-
-ForeignNames names_in(const CTranslate2File& file, const ModelConfig& config) {
-  ForeignNames names{.tensors = {kCTranslate2Names.begin(), kCTranslate2Names.end()},
-                     .norms = {.factor = "gamma", .bias = "beta"},
-                     .without_weight = {kSettings.begin(), kSettings.end()}};
-  if (config.gating == Gating::gated) {
-    names.tensors.insert(names.tensors.end(), kGatedUp.begin(), kGatedUp.end());
-  } else {
-    names.tensors.insert(names.tensors.end(), kPlainUp.begin(), kPlainUp.end());
-  }
-  const bool is_numbered = file.tensors.find("encoder/embeddings_0/weight") != nullptr;
-  ForeignTensor source = reading(
-      is_numbered ? std::string_view("encoder/embeddings_0/weight") : std::string_view("encoder/embeddings/weight"),
-      {WeightRole::token_embedding});
-  ForeignTensor target = writing(kTargetEmbeddings, {WeightRole::token_embedding});
-  if (config.tying == Tying::all) {
-    source.copies = {kTargetEmbeddings, kProjection};
-  } else if (config.tying == Tying::output) {
-    target.copies = {kProjection};
-  } else {
-    names.tensors.push_back({.name = kProjection, .roles = {WeightRole::logits}, .term = WeightTerm::factor});
-  }
-  names.tensors.push_back({.name = kProjectionBias, .roles = {WeightRole::logits}, .term = WeightTerm::bias});
-  names.tensors.push_back(source);
-  names.tensors.push_back(target);
-  return names;
+  return are_same(file, kCTranslate2Target, source_table(file)) ? Tying::all : Tying::output;
 }
 
 // What the decoder begins with; none if callers have to say it.
@@ -326,11 +220,11 @@ CTranslate2Model read_ctranslate2_model(const std::filesystem::path& directory) 
   require_rows(read.vocabularies.target_file, read.vocabularies.target.size(), config.target_vocabulary);
   if (file.find_number("decoder/start_from_zero_embedding").value_or(0) != 0) {
     require<FormatError>(
-        config.tying != Tying::all || file.tensors.find(source_table(file)) == file.tensors.find(kTargetEmbeddings),
+        config.tying != Tying::all || file.tensors.find(source_table(file)) == file.tensors.find(kCTranslate2Target),
         where, "'decoder/start_from_zero_embedding' with two tables that are the same");
-    const bool is_one = file.tensors.find(kTargetEmbeddings) == file.tensors.find(kProjection);
-    read.zero_token = add_zero_token(file.tensors, {std::string(kTargetEmbeddings), std::string(kProjectionBias),
-                                                    is_one ? "" : std::string(kProjection)});
+    const bool is_one = file.tensors.find(kCTranslate2Target) == file.tensors.find(kCTranslate2Projection);
+    read.zero_token = add_zero_token(file.tensors, {std::string(kCTranslate2Target), std::string(kCTranslate2Bias),
+                                                    is_one ? "" : std::string(kCTranslate2Projection)});
     ++config.target_vocabulary;
     config.source_vocabulary += config.tying == Tying::all ? 1 : 0;
     config.output_bias = Bias::present;
@@ -338,7 +232,7 @@ CTranslate2Model read_ctranslate2_model(const std::filesystem::path& directory) 
   read.model.type = "ctranslate2";
   read.model.family = "CTranslate2's Transformer";
   read.model.marks.target_start = target_start(read);
-  read.model.names = names_in(file, config);
+  read.model.names = ctranslate2_names(config, source_table(file));
   read.model.archive = std::make_shared<const TensorArchive>(std::move(file.tensors));
   return read;
 }

@@ -71,7 +71,7 @@ void add(std::vector<GgufEntry>& to, std::vector<GgufEntry> entries) {
 
 void require_gguf_form(const ExportedModel& model) { form_of(model.config).require(model.config, model.where); }
 
-GgufSummary write_gguf_model(const ExportedModel& model, const std::filesystem::path& to, GgufType type) {
+ExportSummary write_gguf_model(const ExportedModel& model, const std::filesystem::path& to, GgufType type) {
   const ModelConfig& config = model.config;
   const Form form = form_of(config);
   std::vector<GgufEntry> entries = general_entries(model.name, form, type);
@@ -80,7 +80,7 @@ GgufSummary write_gguf_model(const ExportedModel& model, const std::filesystem::
   Weights weights;
   const AnyModel shapes(Scope(weights), config);
   const std::vector<GgufTensor> tensors = exported_weights(form.names(), config, weights, model.weights, type);
-  return {static_cast<int64_t>(tensors.size()), write_gguf(to, entries, tensors)};
+  return {.tensors = std::ssize(tensors), .bytes = write_gguf(to, entries, tensors)};
 }
 
 }  // namespace heed

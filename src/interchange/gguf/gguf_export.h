@@ -10,6 +10,6 @@ namespace heed {
 
 // ConfigError, naming the setting, unless the model has one of the forms that a GGUF file can hold.
 void require_gguf_form(const ExportedModel& model);
-GgufSummary write_gguf_model(const ExportedModel& model, const std::filesystem::path& to, GgufType type);
+ExportSummary write_gguf_model(const ExportedModel& model, const std::filesystem::path& to, GgufType type);
 
 }  // namespace heed

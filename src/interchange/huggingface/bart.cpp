@@ -7,6 +7,7 @@
 //   Pegasus   before  no             yes         sinusoids in halves            + bias
 #include <array>
 
+#include "base/errors.h"
 #include "interchange/huggingface/family.h"
 
 namespace heed {
@@ -54,17 +55,20 @@ constexpr std::array kBartNames{
     of_decoder("{prefix}decoder.layers.{layer}.fc1.{term}", WeightRole::up, kForward),
     of_decoder("{prefix}decoder.layers.{layer}.fc2.{term}", WeightRole::down, kForward),
     of_decoder("{prefix}decoder.layers.{layer}.final_layer_norm.{term}", WeightRole::sublayer_norm, kForward),
-    ForeignTensor{.name = "final_logits_bias", .roles = {WeightRole::logits}, .term = WeightTerm::bias},
+    ForeignTensor{.name = "final_logits_bias",
+                  .roles = {WeightRole::logits},
+                  .form = ForeignForm::single_row,
+                  .term = WeightTerm::bias},
 };
 
 constexpr std::string_view kShared = "{prefix}shared.weight", kSourceTable = "{prefix}encoder.embed_tokens.weight",
                            kTargetTable = "{prefix}decoder.embed_tokens.weight", kHead = "lm_head.weight";
 
 void add_tables(ForeignNames& names, Tying tying) {
-  ForeignTensor source = of_encoder(kSourceTable, WeightRole::token_embedding);
+  ForeignTensor source = of_encoder(tying == Tying::all ? kShared : kSourceTable, WeightRole::token_embedding);
   ForeignTensor target = of_decoder(kTargetTable, WeightRole::token_embedding);
   if (tying == Tying::all) {
-    source.copies = {kShared, kTargetTable, kHead};
+    source.copies = {kSourceTable, kTargetTable, kHead};
   } else if (tying == Tying::output) {
     target.copies = {kHead};
   } else {
@@ -74,14 +78,16 @@ void add_tables(ForeignNames& names, Tying tying) {
   names.tensors.push_back(target);
 }
 
-int64_t same_in_both(ConfigFile& file, std::string_view of_encoder_key, std::string_view of_decoder_key) {
-  const int64_t encoder = file.integer(of_encoder_key), decoder = file.integer(of_decoder_key);
-  require<FormatError>(encoder == decoder, file.where(), "\"{}\" is {} and \"{}\" {}, but heed has one for both stacks",
-                       of_encoder_key, encoder, of_decoder_key, decoder);
-  return encoder;
+void exchange_for_both(ConfigFile& file, std::string_view of_encoder_key, std::string_view of_decoder_key,
+                       int64_t& value) {
+  int64_t decoder = value;
+  file.exchange(of_encoder_key, value);
+  file.exchange(of_decoder_key, decoder);
+  require<FormatError>(value == decoder, file.where(), "\"{}\" is {} and \"{}\" {}, but heed has one for both stacks",
+                       of_encoder_key, value, of_decoder_key, decoder);
 }
 
-void set_kind(ConfigFile& file, std::string_view type, ModelConfig& config) {
+void read_kind(ConfigFile& file, std::string_view type, ModelConfig& config) {
   const bool norms_after = type == "bart" || type == "marian";
   config.placement = norms_after ? NormPlacement::post : NormPlacement::pre;
   config.final_norm = norms_after ? FinalNorm::none : FinalNorm::present;
@@ -102,41 +108,52 @@ void set_kind(ConfigFile& file, std::string_view type, ModelConfig& config) {
   file.pass_over({"normalize_before", "add_final_layer_norm", "static_position_embeddings", "normalize_embedding"});
 }
 
+// One vocabulary and one table for both stacks, or apart.
+void exchange_tables(FamilySource& source, ModelConfig& config) {
+  ConfigFile& file = source.file;
+  file.exchange("vocab_size", config.source_vocabulary);
+  bool one_table = config.tying == Tying::all;
+  if (!file.is_written() || !one_table) {
+    file.exchange("decoder_vocab_size", config.target_vocabulary, config.source_vocabulary);
+    file.exchange("share_encoder_decoder_embeddings", one_table, true);
+  }
+  exchange_tying(source, config, kHead, one_table ? "model.shared.weight" : "model.decoder.embed_tokens.weight", true);
+  if (!file.is_written() && config.tying == Tying::output && one_table) {
+    config.tying = Tying::all;
+  }
+}
+
 }  // namespace
 
-FamilyModel read_bart(FamilySource& source) {
+ForeignNames exchange_bart(FamilySource& source, ModelConfig& config) {
   ConfigFile& file = source.file;
-  const std::string type = file.text("model_type");
-  ModelConfig config = config_of(Architecture::seq2seq);
-  config.model = file.integer("d_model");
-  config.inner = same_in_both(file, "encoder_ffn_dim", "decoder_ffn_dim");
-  config.heads = same_in_both(file, "encoder_attention_heads", "decoder_attention_heads");
-  config.encoder_layers = file.integer("encoder_layers");
-  config.decoder_layers = file.integer("decoder_layers");
-  config.source_vocabulary = file.integer("vocab_size");
-  config.target_vocabulary = file.integer("decoder_vocab_size", config.source_vocabulary);
-  config.max_length = file.integer("max_position_embeddings");
-  config.activation = activation_of(file, "activation_function");
-  if (file.flag("scale_embedding", false)) {
-    config.embedding_scale = EmbeddingScale::sqrt_model;
+  begin_config(file, Architecture::seq2seq, config);
+  file.exchange("d_model", config.model);
+  int64_t inner = config.inner.of(0);
+  exchange_for_both(file, "encoder_ffn_dim", "decoder_ffn_dim", inner);
+  exchange_for_both(file, "encoder_attention_heads", "decoder_attention_heads", config.heads);
+  file.exchange("encoder_layers", config.encoder_layers);
+  file.exchange("decoder_layers", config.decoder_layers);
+  file.exchange("max_position_embeddings", config.max_length);
+  exchange_activation(file, "activation_function", config.activation);
+  exchange_flag(file, "scale_embedding", config.embedding_scale,
+                std::array{EmbeddingScale::none, EmbeddingScale::sqrt_model}, false);
+  if (!file.is_written()) {
+    config.inner = inner;
+    config.output_bias = source.archive.find("final_logits_bias") == nullptr ? Bias::none : Bias::present;
+    read_kind(file, file.text("model_type"), config);
   }
-  config.output_bias = source.archive.find("final_logits_bias") == nullptr ? Bias::none : Bias::present;
-  set_kind(file, type, config);
-  config.embedding_dropout = config.branch_dropout = dropout_of(file, "dropout");
-  config.attention_dropout = dropout_of(file, "attention_dropout");
-  config.inner_dropout = dropout_of(file, "activation_dropout");
+  file.exchange("dropout", config.branch_dropout);
+  file.exchange("attention_dropout", config.attention_dropout);
+  file.exchange("activation_dropout", config.inner_dropout);
+  config.embedding_dropout = file.is_written() ? config.embedding_dropout : config.branch_dropout;
   ForeignNames names{.tensors = {kBartNames.begin(), kBartNames.end()}, .prefix = "model."};
   if (config.positions == Positions::sinusoidal) {
     names.without_weight = {"embed_positions.weight"};
   }
-  const bool one_table = file.flag("share_encoder_decoder_embeddings", true);
-  config.tying =
-      tying_of(source, "lm_head.weight", one_table ? "model.shared.weight" : "model.decoder.embed_tokens.weight", true);
-  if (config.tying == Tying::output && one_table) {
-    config.tying = Tying::all;
-  }
+  exchange_tables(source, config);
   add_tables(names, config.tying);
-  return {config, std::move(names)};
+  return names;
 }
 
 }  // namespace heed

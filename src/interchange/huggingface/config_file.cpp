@@ -13,8 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-std::unique_ptr<const json> parse_object(const std::filesystem::path& path) {
-  const std::string text = read_file(path), where = path.string();
+std::unique_ptr<json> parse_object(const std::string& text, const std::string& where) {
   require_shallow_json(text, where);
   auto root = std::make_unique<json>(json::parse(text, nullptr, false));
   require<FormatError>(root->is_object(), where, "is not a JSON object: it was cut off or edited");
@@ -25,7 +24,12 @@ std::string_view first_part(std::string_view key) { return key.substr(0, key.fin
 
 }  // namespace
 
-ConfigFile::ConfigFile(const std::filesystem::path& path) : where_(path.string()), root_(parse_object(path)) {}
+ConfigFile::ConfigFile(const std::filesystem::path& path) : ConfigFile(read_file(path), path.string()) {}
+
+ConfigFile::ConfigFile(const std::string& text, std::string where)
+    : where_(std::move(where)), root_(parse_object(text, where_)) {}
+
+ConfigFile::ConfigFile() : where_("config.json"), root_(std::make_unique<json>(json::object())), is_written_(true) {}
 
 ConfigFile::~ConfigFile() = default;
 
@@ -47,6 +51,8 @@ const json* ConfigFile::find(std::string_view key) const {
     key.remove_prefix(name.size() + 1);
   }
 }
+
+std::string ConfigFile::content() const { return root_->dump(2) + "\n"; }
 
 bool ConfigFile::has(std::string_view key) const { return find(key) != nullptr; }
 
@@ -147,6 +153,41 @@ std::vector<std::string> ConfigFile::numbered_texts(std::string_view key) {
     found.push_back(it->get<std::string>());
   }
   return found;
+}
+
+void ConfigFile::exchange(std::string_view key, int64_t& value, std::optional<int64_t> absent) {
+  is_written_ ? write(key, value) : void(value = integer(key, absent));
+}
+
+void ConfigFile::exchange(std::string_view key, PerLayer<int64_t>& value, std::optional<int64_t> absent) {
+  is_written_ ? write(key, value.of(0)) : void(value = integer(key, absent));
+}
+
+void ConfigFile::exchange(std::string_view key, double& value, std::optional<double> absent) {
+  is_written_ ? write(key, value) : void(value = number(key, absent));
+}
+
+void ConfigFile::exchange(std::string_view key, bool& value, std::optional<bool> absent) {
+  is_written_ ? write(key, value) : void(value = flag(key, absent));
+}
+
+void ConfigFile::exchange(std::string_view key, std::string& value, std::optional<std::string> absent) {
+  is_written_ ? write(key, value) : void(value = text(key, std::move(absent)));
+}
+
+void ConfigFile::exchange(std::string_view key, Probability& value, double absent) {
+  // With as few digits as tell it from its neighbours in f32.
+  is_written_ ? write(key, std::stod(fmt::format("{}", value.value)))
+              : void(value = Probability(static_cast<float>(number(key, absent))));
+}
+
+void ConfigFile::write(std::string_view key, const json& value) {
+  json* table = root_.get();
+  for (std::string_view name = first_part(key); name.size() < key.size(); name = first_part(key)) {
+    table = &(*table)[std::string(name)];
+    key.remove_prefix(name.size() + 1);
+  }
+  (*table)[std::string(key)] = value;
 }
 
 std::string_view ConfigFile::first_of(std::initializer_list<std::string_view> keys) const {

@@ -1,4 +1,4 @@
-// A JSON file of settings, such as config.json, that remembers what was read from it.
+// A JSON file of settings, such as config.json: one that is read, and remembers what was, or one that is written.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,17 @@ class ConfigFile {
  public:
   // FormatError unless the file is a JSON object.
   explicit ConfigFile(const std::filesystem::path& path);
+  // What `text` says, as the file `where` would say it.
+  ConfigFile(const std::string& text, std::string where);
+  // To be written: exchange() adds to it.
+  ConfigFile();
   ~ConfigFile();
   ConfigFile(const ConfigFile&) = delete;
   ConfigFile& operator=(const ConfigFile&) = delete;
 
   const std::string& where() const { return where_; }
+  bool is_written() const { return is_written_; }
+  std::string content() const;  // of the whole file
   bool has(std::string_view key) const;  // keys in tables are separated by dots: "rope_scaling.factor"
 
   // FormatError where the key is absent and there is no default.
@@ -38,6 +44,16 @@ class ConfigFile {
   std::vector<std::string> numbered_texts(std::string_view key);
   // The first of these keys that is there; the first one if none is.
   std::string_view first_of(std::initializer_list<std::string_view> keys) const;
+
+  // Reads the value of the key, or writes the value under it. A reader's value is `absent` where the file has none.
+  void exchange(std::string_view key, int64_t& value, std::optional<int64_t> absent = {});
+  void exchange(std::string_view key, PerLayer<int64_t>& value, std::optional<int64_t> absent = {});
+  void exchange(std::string_view key, double& value, std::optional<double> absent = {});
+  void exchange(std::string_view key, bool& value, std::optional<bool> absent = {});
+  void exchange(std::string_view key, std::string& value, std::optional<std::string> absent = {});
+  void exchange(std::string_view key, Probability& value, double absent = 0.0);
+  // In a file that is written; keys in tables as above.
+  void write(std::string_view key, const nlohmann::json& value);
 
   // FormatError, saying that heed has no such thing, unless the setting is absent or has this value.
   void require_flag(std::string_view key, bool needed, std::string_view why);
@@ -54,7 +70,8 @@ class ConfigFile {
   void note(std::string_view key, std::string value, bool is_default);
 
   std::string where_;
-  std::unique_ptr<const nlohmann::json> root_;
+  std::unique_ptr<nlohmann::json> root_;
+  bool is_written_ = false;
   std::set<std::string, std::less<>> read_;
   std::vector<SettingOrigin> origins_;
 };

@@ -1,6 +1,7 @@
 // Decoders with norms by mean and variance: GPT-2, GPT-NeoX (Pythia), OPT and StableLM.
 #include <array>
 
+#include "base/errors.h"
 #include "interchange/huggingface/family.h"
 #include "interchange/huggingface/rotary.h"
 
@@ -78,105 +79,116 @@ constexpr std::array kStableLmNames{
 
 }  // namespace
 
-FamilyModel read_gpt2(FamilySource& source) {
+ForeignNames exchange_gpt2(FamilySource& source, ModelConfig& config) {
   ConfigFile& file = source.file;
-  ModelConfig config =
-      decoder_config(file, {.model = file.first_of({"n_embd", "hidden_size"}),
-                            .heads = file.first_of({"n_head", "num_attention_heads"}),
-                            .layers = file.first_of({"n_layer", "num_hidden_layers"}),
-                            .max_length = file.first_of({"n_positions", "n_ctx", "max_position_embeddings"})});
-  config.inner = file.integer("n_inner", 4 * config.model);
-  config.activation = activation_of(file, "activation_function", "gelu_new");
-  config.epsilon = file.number("layer_norm_epsilon", 1e-5);
-  config.positions = Positions::learned;
-  config.embedding_dropout = dropout_of(file, "embd_pdrop");
-  config.attention_dropout = dropout_of(file, "attn_pdrop");
-  config.branch_dropout = dropout_of(file, "resid_pdrop");
+  exchange_decoder(file, config,
+                   {.model = file.first_of({"n_embd", "hidden_size"}),
+                    .heads = file.first_of({"n_head", "num_attention_heads"}),
+                    .layers = file.first_of({"n_layer", "num_hidden_layers"}),
+                    .max_length = file.first_of({"n_positions", "n_ctx", "max_position_embeddings"})});
+  file.exchange("n_inner", config.inner, 4 * config.model);
+  exchange_activation(file, "activation_function", config.activation, "gelu_new");
+  file.exchange("layer_norm_epsilon", config.epsilon, 1e-5);
+  config.positions = file.is_written() ? config.positions : Positions::learned;
+  file.exchange("embd_pdrop", config.embedding_dropout);
+  file.exchange("attn_pdrop", config.attention_dropout);
+  file.exchange("resid_pdrop", config.branch_dropout);
   file.require_flag("scale_attn_weights", true, "but heed's attention scales its scores");
   file.require_flag("scale_attn_by_inverse_layer_idx", false, "which heed lacks");
   file.require_flag("add_cross_attention", false, "which heed's decoders alone lack");
   ForeignNames names{.tensors = {kGpt2Names.begin(), kGpt2Names.end()},
-                     .prefix = prefix_of(source.archive, {"transformer.", ""}, "wte.weight"),
+                     .prefix = prefix_of(source, {"transformer.", ""}, "wte.weight"),
                      .without_weight = {".attn.bias", ".attn.masked_bias"}};
-  config.tying = tying_of(source, "lm_head.weight", names.prefix + "wte.weight", true);
-  return {config, std::move(names)};
+  exchange_tying(source, config, "lm_head.weight", names.prefix + "wte.weight", true);
+  return names;
 }
 
-FamilyModel read_gpt_neox(FamilySource& source) {
+ForeignNames exchange_gpt_neox(FamilySource& source, ModelConfig& config) {
   ConfigFile& file = source.file;
-  ModelConfig config = decoder_config(file);
-  config.inner = file.integer("intermediate_size");
-  config.activation = activation_of(file, "hidden_act", "gelu");
-  config.epsilon = file.number("layer_norm_eps", 1e-5);
-  if (!file.flag("attention_bias", true)) {
+  exchange_decoder(file, config);
+  file.exchange("intermediate_size", config.inner);
+  exchange_activation(file, "hidden_act", config.activation, "gelu");
+  file.exchange("layer_norm_eps", config.epsilon, 1e-5);
+  bool has_bias = config.bias_of_attention_inputs() == Bias::present;
+  file.exchange("attention_bias", has_bias, true);
+  exchange_flag(file, "use_parallel_residual", config.branches,
+                std::array{Branches::sequential, Branches::parallel_own_norms}, true);
+  exchange_rotary(file, config, file.is_written() ? "rotary_emb_base" : file.first_of({"rope_theta", "rotary_emb_base"}));
+  exchange_rotated_part(file, config, "rotary_pct", 0.25);
+  if (!file.is_written() && !has_bias) {
     config.attention_bias = AttentionBias::none;
   }
-  config.branches = file.flag("use_parallel_residual", true) ? Branches::parallel_own_norms : Branches::sequential;
-  read_rotary(file, config, file.first_of({"rope_theta", "rotary_emb_base"}));
-  read_rotated_part(file, config, "rotary_pct", 0.25);
   file.pass_over({"rotary_emb_base", "partial_rotary_factor", "classifier_dropout"});
-  config.attention_dropout = dropout_of(file, "attention_dropout");
-  config.branch_dropout = dropout_of(file, "hidden_dropout");
+  file.exchange("attention_dropout", config.attention_dropout);
+  file.exchange("hidden_dropout", config.branch_dropout);
   ForeignNames names{.tensors = {kNeoXNames.begin(), kNeoXNames.end()},
-                     .prefix = prefix_of(source.archive, {"gpt_neox.", ""}, "embed_in.weight"),
+                     .prefix = prefix_of(source, {"gpt_neox.", ""}, "embed_in.weight"),
                      .without_weight = {"attention.bias", "attention.masked_bias", "rotary_emb.inv_freq"}};
-  config.tying = tying_of(source, "embed_out.weight", names.prefix + "embed_in.weight", false);
-  return {config, std::move(names)};
+  exchange_tying(source, config, "embed_out.weight", names.prefix + "embed_in.weight", false);
+  return names;
 }
 
-FamilyModel read_opt(FamilySource& source) {
+ForeignNames exchange_opt(FamilySource& source, ModelConfig& config) {
   ConfigFile& file = source.file;
-  ModelConfig config = decoder_config(file);
-  config.inner = file.integer("ffn_dim");
-  config.activation = activation_of(file, "activation_function", "relu");
-  config.positions = Positions::learned;
-  config.position_offset = kOptFirstPosition;
-  const int64_t projected = file.integer("word_embed_proj_dim", config.model);
+  exchange_decoder(file, config);
+  file.exchange("ffn_dim", config.inner);
+  exchange_activation(file, "activation_function", config.activation, "relu");
+  int64_t projected = config.model;
+  file.exchange("word_embed_proj_dim", projected, config.model);
   require<FormatError>(projected == config.model, file.where(),
                        "\"word_embed_proj_dim\" is {} and \"hidden_size\" {}, but heed's embeddings are not projected",
                        projected, config.model);
-  if (!file.flag("do_layer_norm_before", true)) {
-    config.placement = NormPlacement::post;
-    config.final_norm = FinalNorm::none;
-  } else if (file.flag("_remove_final_layer_norm", false)) {
-    config.final_norm = FinalNorm::none;
+  bool norms_before = config.placement != NormPlacement::post, no_final = config.final_norm == FinalNorm::none;
+  file.exchange("do_layer_norm_before", norms_before, true);
+  if (norms_before) {
+    file.exchange("_remove_final_layer_norm", no_final, false);
+  }
+  if (!file.is_written()) {
+    config.positions = Positions::learned;
+    config.position_offset = kOptFirstPosition;
+    config.placement = norms_before ? config.placement : NormPlacement::post;
+    config.final_norm = !norms_before || no_final ? FinalNorm::none : config.final_norm;
   }
   file.require_flag("enable_bias", true, "which heed lacks");
   file.require_flag("layer_norm_elementwise_affine", true, "which heed lacks");
-  config.attention_dropout = dropout_of(file, "attention_dropout");
-  config.branch_dropout = dropout_of(file, "dropout");
+  file.exchange("attention_dropout", config.attention_dropout);
+  file.exchange("dropout", config.branch_dropout);
   ForeignNames names{.tensors = {kOptNames.begin(), kOptNames.end()},
-                     .prefix = prefix_of(source.archive, {"model.decoder.", "decoder."}, "embed_tokens.weight")};
-  config.tying = tying_of(source, "lm_head.weight", names.prefix + "embed_tokens.weight", true);
-  return {config, std::move(names)};
+                     .prefix = prefix_of(source, {"model.decoder.", "decoder."}, "embed_tokens.weight")};
+  exchange_tying(source, config, "lm_head.weight", names.prefix + "embed_tokens.weight", true);
+  return names;
 }
 
-FamilyModel read_stablelm(FamilySource& source) {
+ForeignNames exchange_stablelm(FamilySource& source, ModelConfig& config) {
   ConfigFile& file = source.file;
-  ModelConfig config = decoder_config(file);
-  config.inner = file.integer("intermediate_size");
-  config.key_value_heads = file.integer("num_key_value_heads", config.heads);
-  config.activation = activation_of(file, "hidden_act", "silu");
-  config.gating = Gating::gated;
-  config.epsilon = file.number("layer_norm_eps", 1e-5);
-  config.bias = Bias::none;
-  config.norm_bias = PartBias::all;
-  if (file.flag("use_qkv_bias", false)) {
-    config.attention_bias = AttentionBias::inputs;
-  }
+  exchange_decoder(file, config);
+  file.exchange("intermediate_size", config.inner);
+  PerLayer<int64_t> key_heads = config.heads_of_keys(0);
+  file.exchange("num_key_value_heads", key_heads, config.heads);
+  exchange_activation(file, "hidden_act", config.activation, "silu");
+  file.exchange("layer_norm_eps", config.epsilon, 1e-5);
+  bool has_bias = config.bias_of_attention_inputs() == Bias::present,
+       is_parallel = config.branches != Branches::sequential;
+  file.exchange("use_qkv_bias", has_bias, false);
   file.require_flag("qk_layernorm", false, "norms of each head with gains of its own, which heed lacks");
-  if (file.flag("use_parallel_residual", false)) {
-    config.branches = Branches::parallel;
+  file.exchange("use_parallel_residual", is_parallel, false);
+  if (!file.is_written()) {
+    config.key_value_heads = key_heads;
+    config.gating = Gating::gated;
+    config.bias = Bias::none;
+    config.norm_bias = PartBias::all;
+    config.attention_bias = has_bias ? AttentionBias::inputs : config.attention_bias;
+    config.branches = is_parallel ? Branches::parallel : config.branches;
   }
-  read_rotary(file, config);
-  read_rotated_part(file, config, "partial_rotary_factor", 0.25);
-  config.attention_dropout = dropout_of(file, "attention_dropout");
-  config.branch_dropout = dropout_of(file, "hidden_dropout");
+  exchange_rotary(file, config);
+  exchange_rotated_part(file, config, "partial_rotary_factor", 0.25);
+  file.exchange("attention_dropout", config.attention_dropout);
+  file.exchange("hidden_dropout", config.branch_dropout);
   ForeignNames names{.tensors = {kStableLmNames.begin(), kStableLmNames.end()},
-                     .prefix = prefix_of(source.archive, {"model.", ""}, "embed_tokens.weight"),
+                     .prefix = prefix_of(source, {"model.", ""}, "embed_tokens.weight"),
                      .without_weight = {"rotary_emb.inv_freq"}};
-  config.tying = tying_of(source, "lm_head.weight", names.prefix + "embed_tokens.weight", false);
-  return {config, std::move(names)};
+  exchange_tying(source, config, "lm_head.weight", names.prefix + "embed_tokens.weight", false);
+  return names;
 }
 
 }  // namespace heed

@@ -1,9 +1,10 @@
 // The families of models in Hugging Face's directories: how each writes its settings and names its tensors.
 #pragma once
 
-#include <functional>
-#include <memory>
+#include <array>
+#include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -11,42 +12,54 @@
 
 namespace heed {
 
-// What a family's reader has: its settings, and the tensors, of which some decide a setting.
+// What a family's settings are exchanged with: a file that is read, and the tensors, of which some decide a setting; or
+// a file that is written, and no tensors.
 struct FamilySource {
   ConfigFile& file;
   const TensorArchive& archive;
 };
 
-struct FamilyModel {
-  ModelConfig config;
-  ForeignNames names;
-};
-
 struct Family {
   std::string_view type;  // "model_type" in config.json
   std::string_view name;  // for people
-  FamilyModel (*read)(FamilySource& source);
+  // The original library's class, as "architectures" names it; of encoders the first part: what follows tells the head.
+  std::string_view model_class;
+  // Reads the settings into the configuration, or writes those of the configuration, and says what the tensors are
+  // called. What the family lacks is not written: reading the file again tells.
+  ForeignNames (*exchange)(FamilySource& source, ModelConfig& config);
 };
 
+std::span<const Family> families();
 // FormatError, naming those that heed reads, for another one.
 const Family& family_of(ConfigFile& file);
 
 // "gelu_new" as heed's activation; FormatError for one that it lacks.
 Activation activation_named(const ConfigFile& file, std::string_view key, std::string_view name);
+// The first name of an activation, or of the first one where it has none.
+std::string_view name_of_activation(Activation activation);
 // The one that a setting names.
-Activation activation_of(ConfigFile& file, std::string_view key, std::optional<std::string> absent = {});
+void exchange_activation(ConfigFile& file, std::string_view key, Activation& value,
+                         std::optional<std::string> absent = {});
+// A flag for one of two values.
+template <class Value>
+void exchange_flag(ConfigFile& file, std::string_view key, Value& value, const std::array<Value, 2>& no_yes,
+                   std::optional<bool> absent = {}) {
+  bool flag = value == no_yes[1];
+  file.exchange(key, flag, absent);
+  value = no_yes[flag ? 1 : 0];
+}
 
 // Whether the output projection is the table of embeddings. A stored projection that differs from the table is one of
 // its own, whatever the settings say.
-Tying tying_of(FamilySource& source, std::string_view head, std::string_view table, bool absent);
+void exchange_tying(FamilySource& source, ModelConfig& config, std::string_view head, std::string_view table,
+                    bool absent);
 
-// The longest of these prefixes with which a tensor's name begins; "" if none has it.
-std::string prefix_of(const TensorArchive& archive, std::initializer_list<std::string_view> prefixes,
+// The first of these prefixes with which a tensor's name begins, or that of a model that is written; "" if none has it.
+std::string prefix_of(const FamilySource& source, std::initializer_list<std::string_view> prefixes,
                       std::string_view tensor);
 
-// What all families share: nothing is dropped, and embeddings are not scaled.
-ModelConfig config_of(Architecture architecture);
-Probability dropout_of(ConfigFile& file, std::string_view key);
+// What all families share: nothing is dropped, and embeddings are not scaled. A configuration that is written stays.
+void begin_config(const ConfigFile& file, Architecture architecture, ModelConfig& config);
 
 // What decoders' settings have in common.
 struct DecoderKeys {
@@ -54,23 +67,25 @@ struct DecoderKeys {
                    max_length = "max_position_embeddings";
 };
 // A language model of these sizes, whose logits have no bias; the width of its feed-forward layers is left open.
-ModelConfig decoder_config(ConfigFile& file, const DecoderKeys& keys = {});
+void exchange_decoder(ConfigFile& file, ModelConfig& config, const DecoderKeys& keys = {});
 
-FamilyModel read_llama(FamilySource& source);  // and its kin: Mistral, Qwen 2 and 3, Phi-3, SmolLM
-FamilyModel read_gemma(FamilySource& source);
-FamilyModel read_gpt2(FamilySource& source);
-FamilyModel read_gpt_neox(FamilySource& source);
-FamilyModel read_opt(FamilySource& source);
-FamilyModel read_stablelm(FamilySource& source);
+ForeignNames exchange_llama(FamilySource& source, ModelConfig& config);  // and its kin: Mistral, Qwen 2 and 3, Phi-3 ...
+ForeignNames exchange_gemma(FamilySource& source, ModelConfig& config);
+ForeignNames exchange_gpt2(FamilySource& source, ModelConfig& config);
+ForeignNames exchange_gpt_neox(FamilySource& source, ModelConfig& config);
+ForeignNames exchange_opt(FamilySource& source, ModelConfig& config);
+ForeignNames exchange_stablelm(FamilySource& source, ModelConfig& config);
 
-FamilyModel read_bart(FamilySource& source);  // and its kin: Marian, mBART, M2M-100 and NLLB, Pegasus
-FamilyModel read_bert(FamilySource& source);
-FamilyModel read_roberta(FamilySource& source);  // and XLM-RoBERTa
-FamilyModel read_distilbert(FamilySource& source);
-FamilyModel read_electra(FamilySource& source);
-FamilyModel read_mpnet(FamilySource& source);
-FamilyModel read_albert(FamilySource& source);
+// And its kin: Marian, mBART, M2M-100 and NLLB, Pegasus.
+ForeignNames exchange_bart(FamilySource& source, ModelConfig& config);
+ForeignNames exchange_bert(FamilySource& source, ModelConfig& config);
+ForeignNames exchange_roberta(FamilySource& source, ModelConfig& config);  // and XLM-RoBERTa
+ForeignNames exchange_distilbert(FamilySource& source, ModelConfig& config);
+ForeignNames exchange_electra(FamilySource& source, ModelConfig& config);
+ForeignNames exchange_mpnet(FamilySource& source, ModelConfig& config);
+ForeignNames exchange_albert(FamilySource& source, ModelConfig& config);
 
-FamilyModel read_t5(FamilySource& source);  // and mT5; an encoder-decoder, or an encoder alone
+// And mT5; an encoder-decoder, or an encoder alone.
+ForeignNames exchange_t5(FamilySource& source, ModelConfig& config);
 
 }  // namespace heed

@@ -48,13 +48,19 @@ void validate_config(const ForeignModel& model, const std::string& where) {
   }
 }
 
+// As M2M-100's own tokenizer_config.json does, and that of NLLB does not.
+bool lists_language_codes(const std::filesystem::path& folder) {
+  const std::filesystem::path file = folder / "tokenizer_config.json";
+  return std::filesystem::exists(file) && ConfigFile(file).has("language_codes");
+}
+
 // How the family spells languages as tokens.
 std::string language_form(const std::filesystem::path& folder, ConfigFile& file) {
   const std::string type = file.text("model_type");
   if (type == "marian") {
     return ">>{}<<";
   }
-  if (type == "m2m_100" && std::filesystem::exists(folder / "vocab.json")) {
+  if (type == "m2m_100" && (std::filesystem::exists(folder / "vocab.json") || lists_language_codes(folder))) {
     return "__{}__";
   }
   return type == "m2m_100" || type == "mbart" ? "{}" : "";
@@ -133,12 +139,11 @@ ForeignModel read_huggingface_model(const std::filesystem::path& path) {
   const auto archive = std::make_shared<TensorArchive>(open_archive(folder));
   model.archive = archive;
   FamilySource source{file, *archive};
-  FamilyModel found = family.read(source);
-  model.config = std::move(found.config);
-  model.names = std::move(found.names);
+  model.names = family.exchange(source, model.config);
   if (model.config.architecture != Architecture::encoder) {
     model.marks = marks_in(folder, file, model.config);
   }
+  model.marks.family = family.type;
   if (has_modules) {
     add_sentence_modules(path, model, *archive);
   }

@@ -1,8 +1,12 @@
 // Llama and its kin: norms before sublayers by root mean square, rotary positions, a gated feed-forward layer.
 //   Mistral sees a window of keys, and so do some layers of Qwen 2; Qwen 2 has biases of queries, keys and values; Qwen 3
 //   normalizes each head of queries and keys; Phi-3 stores queries, keys and values in one matrix, gate and up in one.
+#include <algorithm>
 #include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
 
+#include "base/errors.h"
 #include "interchange/huggingface/family.h"
 #include "interchange/huggingface/rotary.h"
 #include "nn/head_pattern.h"
@@ -64,30 +68,45 @@ constexpr std::array kGemma2Names{
 };
 
 template <size_t count>
-ForeignNames names_of(const std::array<ForeignTensor, count>& tensors, const TensorArchive& archive) {
+ForeignNames names_of(const std::array<ForeignTensor, count>& tensors, const FamilySource& source) {
   return {.tensors = {tensors.begin(), tensors.end()},
-          .prefix = prefix_of(archive, {"model.", "language_model.model.", ""}, "embed_tokens.weight"),
+          .prefix = prefix_of(source, {"model.", "language_model.model.", ""}, "embed_tokens.weight"),
           .without_weight = {"rotary_emb.inv_freq"}};
 }
 
 // What Llama and Gemma share.
-ModelConfig sizes_of(ConfigFile& file) {
-  ModelConfig config = decoder_config(file);
-  config.inner = file.integer("intermediate_size");
-  config.key_value_heads = file.integer("num_key_value_heads", config.heads);
-  config.head_width = file.integer("head_dim", 0);
-  config.norm = NormKind::rms;
-  config.bias = Bias::none;
-  config.epsilon = file.number("rms_norm_eps");
-  config.gating = Gating::gated;
-  config.attention_dropout = dropout_of(file, "attention_dropout");
-  config.init_deviation = file.number("initializer_range", 0.02);
-  return config;
+void exchange_sizes(ConfigFile& file, ModelConfig& config) {
+  exchange_decoder(file, config);
+  file.exchange("intermediate_size", config.inner);
+  int64_t key_heads = config.heads_of_keys(0), width = config.width_of_head();
+  file.exchange("num_key_value_heads", key_heads, config.heads);
+  file.exchange("head_dim", width, 0);
+  config.key_value_heads = file.is_written() ? config.key_value_heads : key_heads;
+  config.head_width = file.is_written() ? config.head_width : width;
+  file.exchange("rms_norm_eps", config.epsilon);
+  file.exchange("attention_dropout", config.attention_dropout);
+  file.exchange("initializer_range", config.init_deviation, 0.02);
+  if (!file.is_written()) {
+    config.norm = NormKind::rms;
+    config.bias = Bias::none;
+    config.gating = Gating::gated;
+  }
+}
+
+// Biases of all four matrices of attention.
+void exchange_attention_bias(ConfigFile& file, ModelConfig& config) {
+  bool has_bias = config.bias_of_attention_inputs() == Bias::present;
+  file.exchange("attention_bias", has_bias, false);
+  if (!file.is_written() && has_bias) {
+    config.attention_bias = AttentionBias::all;
+  }
 }
 
 LayerPattern sees(int64_t window) {
   return {window > 0 ? HeadPattern{HeadPattern::Kind::local, window} : HeadPattern{}};
 }
+
+constexpr const char *kFullLayer = "full_attention", *kLocalLayer = "sliding_attention";
 
 // Which layers see a window alone: as "layer_types" says, or else as `otherwise` does.
 template <class Rule>
@@ -102,9 +121,9 @@ std::vector<bool> local_layers(ConfigFile& file, int64_t layers, Rule otherwise)
       continue;
     }
     const std::string& type = types[static_cast<size_t>(layer)];
-    require<FormatError>(type == "full_attention" || type == "sliding_attention", file.where(),
+    require<FormatError>(type == kFullLayer || type == kLocalLayer, file.where(),
                          "\"layer_types\" has \"{}\", which heed lacks", type);
-    local.push_back(type == "sliding_attention");
+    local.push_back(type == kLocalLayer);
   }
   return local;
 }
@@ -121,6 +140,37 @@ void set_windows(ModelConfig& config, const std::vector<bool>& is_local, int64_t
     config.attention.push_back(sees(local ? window : 0));
   }
 }
+
+// Which layers of a model that is written see a window, and the window of the first of them, or 0.
+struct Windows {
+  std::vector<bool> is_local;
+  int64_t size = 0;
+
+  explicit Windows(const ModelConfig& config) {
+    for (const LayerPattern& pattern : config.patterns_in_use()) {
+      const HeadPattern& part = pattern.front();
+      is_local.push_back(part.kind == HeadPattern::Kind::local);
+      size = size == 0 && is_local.back() ? part.size : size;
+    }
+  }
+  // Whether the layers are as a rule has them.
+  template <class Rule>
+  bool follow(Rule rule) const {
+    for (size_t layer = 0; layer < is_local.size(); ++layer) {
+      if (is_local[layer] != rule(static_cast<int64_t>(layer))) {
+        return false;
+      }
+    }
+    return true;
+  }
+  void write_types(ConfigFile& file) const {
+    std::vector<std::string> types;
+    for (const bool local : is_local) {
+      types.emplace_back(local ? kLocalLayer : kFullLayer);
+    }
+    file.write("layer_types", types);
+  }
+};
 
 // Mistral and Phi-3: all layers; Qwen: those after the first max_window_layers, and only if told so.
 void read_windows(ConfigFile& file, std::string_view type, ModelConfig& config) {
@@ -140,75 +190,138 @@ void read_windows(ConfigFile& file, std::string_view type, ModelConfig& config) 
   set_windows(config, local_layers(file, config.decoder_layers, [&](int64_t layer) { return layer >= full; }), window);
 }
 
-}  // namespace
-
-FamilyModel read_llama(FamilySource& source) {
-  ConfigFile& file = source.file;
-  const std::string type = file.text("model_type");
-  ModelConfig config = sizes_of(file);
-  config.activation = activation_of(file, "hidden_act", "silu");
-  read_rotary(file, config);
-  read_rotated_part(file, config, "partial_rotary_factor", 1.0);
-  if (type == "qwen2") {
-    config.attention_bias = AttentionBias::inputs;
-  } else if (file.flag("attention_bias", false)) {
-    config.attention_bias = AttentionBias::all;
+void write_windows(ConfigFile& file, std::string_view type, const ModelConfig& config) {
+  const bool of_qwen = type.starts_with("qwen");
+  if (type != "mistral" && type != "phi3" && !of_qwen) {
+    return;
   }
-  if (file.flag("mlp_bias", false)) {
-    config.feed_forward_bias = PartBias::all;
+  const Windows windows(config);
+  // Mistral's absent key means a window, too.
+  file.write("sliding_window", windows.size > 0 ? nlohmann::json(windows.size) : nlohmann::json());
+  const int64_t full = of_qwen ? std::ranges::find(windows.is_local, true) - windows.is_local.begin() : 0;
+  if (of_qwen) {
+    file.write("use_sliding_window", windows.size > 0);
+    file.write("max_window_layers", full);
   }
-  if (type == "qwen3") {
-    config.head_norm = HeadNorm::each_head;
+  if (windows.size > 0 && !windows.follow([&](int64_t layer) { return layer >= full; })) {
+    windows.write_types(file);
   }
-  read_windows(file, type, config);
-  const ForeignNames names =
-      type == "phi3" ? names_of(kPhi3Names, source.archive) : names_of(kLlamaNames, source.archive);
-  config.tying = tying_of(source, "lm_head.weight", names.prefix + "embed_tokens.weight", false);
-  return {config, names};
 }
 
-FamilyModel read_gemma(FamilySource& source) {
-  ConfigFile& file = source.file;
-  const std::string type = file.text("model_type");
-  ModelConfig config = sizes_of(file);
-  // The first Gemma's files say "gelu" and mean the form by tanh, unless they have the newer key.
-  config.activation = Activation::gelu_tanh;
-  if (file.has("hidden_activation")) {
-    config.activation = activation_of(file, "hidden_activation");
-  }
-  file.pass_over({"hidden_act"});
-  config.embedding_scale = EmbeddingScale::sqrt_model;
-  config.norm_gain = NormGain::plus_one;
-  if (file.flag("attention_bias", false)) {
-    config.attention_bias = AttentionBias::all;
-  }
-  const bool is_first = type == "gemma";
-  if (is_first) {
-    read_rotary(file, config);
+// The number of which a scale is the inverse root: a short one, if it has the same.
+double inverse_square(double scale) {
+  const double exact = 1.0 / (scale * scale), rounded = std::round(exact);
+  return 1.0 / std::sqrt(rounded) == scale ? rounded : exact;
+}
+
+// A cap, which null says there is none of.
+void exchange_cap(ConfigFile& file, std::string_view key, double& cap) {
+  if (file.is_written() && cap == 0.0) {
+    file.write(key, nlohmann::json());
   } else {
-    config.placement = NormPlacement::sandwich;
-    config.attention_scale = 1.0 / std::sqrt(file.number("query_pre_attn_scalar"));
-    config.attention_cap = file.number("attn_logit_softcapping", 0.0);
-    config.logit_cap = file.number("final_logit_softcapping", 0.0);
-    // In Gemma 2 each layer before a full one is local; in Gemma 3 five of six are.
-    constexpr int64_t kPatternOfGemma2 = 2, kPatternOfGemma3 = 6;
-    const bool is_second = type == "gemma2";
+    file.exchange(key, cap, 0.0);
+  }
+}
+
+// In Gemma 2 each layer before a full one is local; in Gemma 3 five of six are, unless a file says otherwise.
+std::vector<bool> exchange_gemma_windows(ConfigFile& file, std::string_view type, ModelConfig& config) {
+  constexpr int64_t kPatternOfGemma2 = 2, kPatternOfGemma3 = 6;
+  const bool is_second = type == "gemma2";
+  const auto rule = [](int64_t period) { return [period](int64_t layer) { return (layer + 1) % period != 0; }; };
+  if (!file.is_written()) {
     const int64_t period = is_second ? kPatternOfGemma2 : file.integer("sliding_window_pattern", kPatternOfGemma3);
     require<FormatError>(period >= 1, file.where(), "\"sliding_window_pattern\" is {}, expected at least 1", period);
-    const std::vector<bool> is_local =
-        local_layers(file, config.decoder_layers, [&](int64_t layer) { return (layer + 1) % period != 0; });
+    const std::vector<bool> is_local = local_layers(file, config.decoder_layers, rule(period));
     set_windows(config, is_local, window_in(file));
-    if (is_second) {
-      read_rotary(file, config);
-    } else {
-      config.head_norm = HeadNorm::each_head;
-      read_rotary_by_layer(file, config, is_local);
-      file.require_flag("use_bidirectional_attention", false, "and heed's decoders see no later token");
-    }
+    return is_local;
   }
-  const ForeignNames names = is_first ? names_of(kLlamaNames, source.archive) : names_of(kGemma2Names, source.archive);
-  config.tying = tying_of(source, "lm_head.weight", names.prefix + "embed_tokens.weight", true);
-  return {config, names};
+  const Windows windows(config);
+  file.write("sliding_window", windows.size);
+  const auto first_full = std::ranges::find(windows.is_local, false) - windows.is_local.begin();
+  const int64_t period = is_second ? kPatternOfGemma2 : first_full + 1;
+  if (!is_second) {
+    file.write("sliding_window_pattern", period);
+  }
+  if (!windows.follow(rule(period))) {
+    windows.write_types(file);
+  }
+  return windows.is_local;
+}
+
+// What Gemma 2 and 3 have beside the first one's form.
+void exchange_later_gemma(ConfigFile& file, std::string_view type, ModelConfig& config) {
+  double scalar = config.attention_scale > 0.0 ? inverse_square(config.attention_scale)
+                                               : static_cast<double>(config.width_of_head());
+  file.exchange("query_pre_attn_scalar", scalar);
+  if (!file.is_written()) {
+    config.placement = NormPlacement::sandwich;
+    config.attention_scale = 1.0 / std::sqrt(scalar);
+  }
+  exchange_cap(file, "attn_logit_softcapping", config.attention_cap);
+  exchange_cap(file, "final_logit_softcapping", config.logit_cap);
+  const std::vector<bool> is_local = exchange_gemma_windows(file, type, config);
+  if (type == "gemma2") {
+    exchange_rotary(file, config);
+    return;
+  }
+  config.head_norm = file.is_written() ? config.head_norm : HeadNorm::each_head;
+  exchange_rotary_by_layer(file, config, is_local);
+  file.require_flag("use_bidirectional_attention", false, "and heed's decoders see no later token");
+}
+
+}  // namespace
+
+ForeignNames exchange_llama(FamilySource& source, ModelConfig& config) {
+  ConfigFile& file = source.file;
+  const std::string type = file.text("model_type");
+  exchange_sizes(file, config);
+  exchange_activation(file, "hidden_act", config.activation, "silu");
+  exchange_rotary(file, config);
+  if (type == "phi3" || !file.is_written()) {
+    exchange_rotated_part(file, config, "partial_rotary_factor", 1.0);
+  }
+  if (type != "qwen2") {
+    exchange_attention_bias(file, config);
+  } else if (!file.is_written()) {
+    config.attention_bias = AttentionBias::inputs;
+  }
+  bool inner_bias = config.bias_of_feed_forward() == Bias::present;
+  if (type == "llama" || !file.is_written()) {
+    file.exchange("mlp_bias", inner_bias, false);
+  }
+  if (!file.is_written()) {
+    config.feed_forward_bias = inner_bias ? PartBias::all : config.feed_forward_bias;
+    config.head_norm = type == "qwen3" ? HeadNorm::each_head : config.head_norm;
+    read_windows(file, type, config);
+  } else {
+    write_windows(file, type, config);
+  }
+  ForeignNames names = type == "phi3" ? names_of(kPhi3Names, source) : names_of(kLlamaNames, source);
+  exchange_tying(source, config, "lm_head.weight", names.prefix + "embed_tokens.weight", false);
+  return names;
+}
+
+ForeignNames exchange_gemma(FamilySource& source, ModelConfig& config) {
+  ConfigFile& file = source.file;
+  const std::string type = file.text("model_type");
+  exchange_sizes(file, config);
+  // The first Gemma's files say "gelu" and mean the form by tanh, unless they have the newer key.
+  if (file.is_written() || file.has("hidden_activation")) {
+    exchange_activation(file, "hidden_activation", config.activation);
+  } else {
+    config.activation = Activation::gelu_tanh;
+  }
+  file.pass_over({"hidden_act"});
+  if (!file.is_written()) {
+    config.embedding_scale = EmbeddingScale::sqrt_model;
+    config.norm_gain = NormGain::plus_one;
+  }
+  exchange_attention_bias(file, config);
+  const bool is_first = type == "gemma";
+  is_first ? exchange_rotary(file, config) : exchange_later_gemma(file, type, config);
+  ForeignNames names = is_first ? names_of(kLlamaNames, source) : names_of(kGemma2Names, source);
+  exchange_tying(source, config, "lm_head.weight", names.prefix + "embed_tokens.weight", true);
+  return names;
 }
 
 }  // namespace heed

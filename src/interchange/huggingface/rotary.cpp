@@ -1,5 +1,8 @@
 #include "interchange/huggingface/rotary.h"
 
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
 #include "base/errors.h"
 #include "base/text/excerpt.h"
 
@@ -65,28 +68,79 @@ double read_scaling(ConfigFile& file, std::string_view table, ModelConfig& confi
   return file.number(key_in(table, "factor"));
 }
 
+// The scaling, as files say it that both old and new libraries read.
+void write_scaling(ConfigFile& file, const ModelConfig& config, double factor) {
+  const auto trained = config.rotary_trained_length > 0 ? config.rotary_trained_length
+                                                        : static_cast<int64_t>(double(config.max_length) / factor);
+  switch (config.rotary_scaling) {
+    case RotaryScaling::linear:
+      file.write("rope_scaling", {{"rope_type", "linear"}, {"factor", factor}});
+      return;
+    case RotaryScaling::llama3:
+      file.write("rope_scaling", {{"rope_type", "llama3"},
+                                  {"factor", factor},
+                                  {"low_freq_factor", config.rotary_slow_turns},
+                                  {"high_freq_factor", config.rotary_fast_turns},
+                                  {"original_max_position_embeddings", trained}});
+      return;
+    case RotaryScaling::yarn:
+      file.write("rope_scaling", {{"rope_type", "yarn"},
+                                  {"factor", factor},
+                                  {"beta_fast", config.rotary_fast_turns},
+                                  {"beta_slow", config.rotary_slow_turns},
+                                  {"original_max_position_embeddings", trained}});
+      if (config.rotary_magnitude != 0.0) {
+        file.write("rope_scaling.attention_factor", config.rotary_magnitude);
+      }
+      return;
+    default:
+      file.write("rope_scaling", nlohmann::json());
+  }
+}
+
 }  // namespace
 
-void read_rotary(ConfigFile& file, ModelConfig& config, std::string_view base_key) {
+void exchange_rotary(ConfigFile& file, ModelConfig& config, std::string_view base_key) {
   constexpr double kBaseBeforeItWasASetting = 10000.0;
+  if (file.is_written()) {
+    file.write(base_key, config.rotary_base.of(0));
+    write_scaling(file, config, config.rotary_factor.of(0));
+    return;
+  }
   config.positions = Positions::rotary;
   config.rotary_base = base_of(file, "rope_parameters", base_key, kBaseBeforeItWasASetting);
   const bool is_new = file.has("rope_parameters.rope_type") || file.has("rope_parameters.type");
   config.rotary_factor = read_scaling(file, is_new ? "rope_parameters" : "rope_scaling", config);
 }
 
-void read_rotated_part(ConfigFile& file, ModelConfig& config, std::string_view part_key, double absent) {
+void exchange_rotated_part(ConfigFile& file, ModelConfig& config, std::string_view part_key, double absent) {
+  const auto width = static_cast<double>(config.width_of_head());
+  if (file.is_written()) {
+    file.write(part_key, config.rotary_width > 0 ? static_cast<double>(config.rotary_width) / width : 1.0);
+    return;
+  }
   const std::string_view key =
       file.first_of({part_key, "partial_rotary_factor", "rope_parameters.partial_rotary_factor"});
   const double part = file.number(key, absent);
   require<FormatError>(part > 0.0 && part <= 1.0, file.where(), "\"{}\" is {}, expected above 0 and at most 1", key,
                        part);
   if (part < 1.0) {
-    config.rotary_width = static_cast<int64_t>(part * static_cast<double>(config.width_of_head()));
+    config.rotary_width = static_cast<int64_t>(part * width);
   }
 }
 
-void read_rotary_by_layer(ConfigFile& file, ModelConfig& config, const std::vector<bool>& is_local) {
+void exchange_rotary_by_layer(ConfigFile& file, ModelConfig& config, const std::vector<bool>& is_local) {
+  if (file.is_written()) {
+    // Layers of a kind that the model lacks have the other kind's base.
+    const auto of_kind = [&](bool local) {
+      const auto found = std::ranges::find(is_local, local) - is_local.begin();
+      return found == std::ssize(is_local) ? 0 : found;
+    };
+    file.write("rope_theta", config.rotary_base.of(of_kind(false)));
+    file.write("rope_local_base_freq", config.rotary_base.of(of_kind(true)));
+    write_scaling(file, config, config.rotary_factor.of(of_kind(false)));
+    return;
+  }
   config.positions = Positions::rotary;
   const bool is_new = file.has("rope_parameters.full_attention");
   const double base = base_of(file, "rope_parameters.full_attention", "rope_theta");

@@ -16,7 +16,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char *kModulesFile = "modules.json", *kLengthFile = "sentence_bert_config.json";
+constexpr const char *kModulesFile = "modules.json", *kLengthFile = "sentence_bert_config.json",
+                     *kPromptsFile = "config_sentence_transformers.json";
 
 struct Module {
   std::string kind, path;  // "Pooling", "1_Pooling"
@@ -42,13 +43,14 @@ std::vector<Module> modules_in(const std::filesystem::path& folder) {
   return modules;
 }
 
+constexpr std::array<std::pair<const char*, Pooling>, 5> kModes{
+    {{"pooling_mode_cls_token", Pooling::first},
+     {"pooling_mode_mean_tokens", Pooling::mean},
+     {"pooling_mode_max_tokens", Pooling::max},
+     {"pooling_mode_lasttoken", Pooling::last},
+     {"pooling_mode_mean_sqrt_len_tokens", Pooling::mean_sqrt_length}}};
+
 void read_pooling(const std::filesystem::path& folder, ForeignModel& model) {
-  constexpr std::array<std::pair<const char*, Pooling>, 5> kModes{
-      {{"pooling_mode_cls_token", Pooling::first},
-       {"pooling_mode_mean_tokens", Pooling::mean},
-       {"pooling_mode_max_tokens", Pooling::max},
-       {"pooling_mode_lasttoken", Pooling::last},
-       {"pooling_mode_mean_sqrt_len_tokens", Pooling::mean_sqrt_length}}};
   ConfigFile file(folder / "config.json");
   require<FormatError>(!file.flag("pooling_mode_weightedmean_tokens", false), file.where(),
                        "\"pooling_mode_weightedmean_tokens\" is true, which heed lacks");
@@ -59,20 +61,32 @@ void read_pooling(const std::filesystem::path& folder, ForeignModel& model) {
       ++modes;
     }
   }
+  if (!file.flag("include_prompt", true)) {
+    model.prompts.pooled = PooledPrompt::no;
+  }
   require<FormatError>(modes == 1, file.where(), "has {} ways of pooling, expected one", modes);
 }
 
+struct ActivationClass {
+  std::string_view name, module;
+  Activation activation;
+};
+constexpr std::array kClasses{
+    ActivationClass{"Tanh", "activation", Activation::tanh}, ActivationClass{"Identity", "linear", Activation::none},
+    ActivationClass{"ReLU", "activation", Activation::relu}, ActivationClass{"GELU", "activation", Activation::gelu},
+    ActivationClass{"SiLU", "activation", Activation::silu}};
+
 Activation activation_of_class(const ConfigFile& file, const std::string& name) {
-  constexpr std::array<std::pair<std::string_view, Activation>, 5> kClasses{{{"Tanh", Activation::tanh},
-                                                                             {"Identity", Activation::none},
-                                                                             {"ReLU", Activation::relu},
-                                                                             {"GELU", Activation::gelu},
-                                                                             {"SiLU", Activation::silu}}};
   const std::string last = name.substr(name.rfind('.') + 1);
-  const auto* const found = std::ranges::find(kClasses, last, &std::pair<std::string_view, Activation>::first);
+  const auto* const found = std::ranges::find(kClasses, last, &ActivationClass::name);
   require<FormatError>(found != kClasses.end(), file.where(), "\"activation_function\" is \"{}\", which heed lacks",
                        shown(name));
-  return found->second;
+  return found->activation;
+}
+
+void name_dense_layer(ForeignNames& names, const std::string& module) {
+  names.tensors.push_back({"{text}.linear.{term}", {WeightRole::text_layer}});
+  names.text_layer = module;
 }
 
 void read_dense(const std::filesystem::path& folder, const Module& module, ForeignModel& model,
@@ -88,8 +102,7 @@ void read_dense(const std::filesystem::path& folder, const Module& module, Forei
   require<FormatError>(inputs == config.model, file.where(), "\"in_features\" is {}, but the encoder's width is {}",
                        inputs, config.model);
   add_safetensors(folder / module.path / "model.safetensors", archive, module.path + ".");
-  model.names.tensors.push_back({"{text}.linear.{term}", {WeightRole::text_layer}});
-  model.names.text_layer = module.path;
+  name_dense_layer(model.names, module.path);
 }
 
 // Positions beyond the longest text are not used.
@@ -102,6 +115,39 @@ void read_length(const std::filesystem::path& folder, ForeignModel& model) {
     const int64_t length = file.integer("max_seq_length");
     require<FormatError>(length >= 1, file.where(), "\"max_seq_length\" is {}, expected at least 1", length);
     model.config.max_length = std::min(model.config.max_length, length);
+  }
+}
+
+void read_prompts(const std::filesystem::path& folder, TextPrompts& prompts) {
+  const std::filesystem::path file = folder / kPromptsFile;
+  if (!std::filesystem::exists(file)) {
+    return;
+  }
+  const std::string where = file.string(), text = read_file(file);
+  require_shallow_json(text, where);
+  const json root = json::parse(text, nullptr, false);
+  require<FormatError>(root.is_object(), where, "is not a JSON object");
+  const json texts = root.value("prompts", json()), chosen = root.value("default_prompt_name", json());
+  require<FormatError>(texts.is_null() || texts.is_object(), where, "\"prompts\" is not an object");
+  require<FormatError>(chosen.is_null() || chosen.is_string(), where, "\"default_prompt_name\" is not a string");
+  for (const auto& [name, prompt] : texts.items()) {
+    require<FormatError>(prompt.is_string(), where, "the prompt \"{}\" is not a string", shown(name));
+    prompts.all.push_back({name, prompt.get<std::string>()});
+  }
+  prompts.chosen = chosen.is_null() ? "" : chosen.get<std::string>();
+  require<FormatError>(
+      prompts.chosen.empty() || std::ranges::count(prompts.all, prompts.chosen, &TextPrompt::name) == 1, where,
+      "\"default_prompt_name\" is \"{}\", which is not among the prompts", shown(prompts.chosen));
+}
+
+// A language model that is saved to embed texts may lack the projection of its output, which it does not need: the table
+// of embeddings takes its place.
+void tie_missing_output(const TensorArchive& archive, ForeignModel& model) {
+  const bool has_output = std::ranges::any_of(model.names.tensors, [&](const ForeignTensor& tensor) {
+    return tensor.roles.front() == WeightRole::logits && archive.find(std::string(tensor.name)) != nullptr;
+  });
+  if (!has_output) {
+    model.config.tying = Tying::output;
   }
 }
 
@@ -118,9 +164,12 @@ std::filesystem::path encoder_folder(const std::filesystem::path& folder) {
 
 void add_sentence_modules(const std::filesystem::path& folder, ForeignModel& model, TensorArchive& archive) {
   const std::vector<Module> modules = modules_in(folder);
-  require<FormatError>(model.config.architecture == Architecture::encoder, (folder / kModulesFile).string(),
-                       "lists modules behind a model that is not an encoder");
-  model.config.head = Head::none;
+  const bool is_encoder = model.config.architecture == Architecture::encoder;
+  if (is_encoder) {
+    model.config.head = Head::none;
+  } else if (model.config.architecture == Architecture::causal_lm) {
+    tie_missing_output(archive, model);
+  }
   model.config.text_normalized = Normalized::no;
   for (size_t i = 1; i < modules.size(); ++i) {
     const Module& module = modules[i];
@@ -129,6 +178,7 @@ void add_sentence_modules(const std::filesystem::path& folder, ForeignModel& mod
       require<FormatError>(i == 1, where, "has Pooling as module {}, expected behind the encoder", i);
       read_pooling(folder / module.path, model);
     } else if (module.kind == "Dense") {
+      require<FormatError>(is_encoder, where, "has Dense behind a model that is not an encoder, which heed lacks");
       read_dense(folder, module, model, archive);
     } else if (module.kind == "Normalize") {
       require<FormatError>(i + 1 == modules.size(), where, "has Normalize as module {}, expected at the end", i);
@@ -138,6 +188,60 @@ void add_sentence_modules(const std::filesystem::path& folder, ForeignModel& mod
     }
   }
   read_length(encoder_folder(folder), model);
+  read_prompts(folder, model.prompts);
+}
+
+namespace {
+
+json module_of(size_t number, const std::string& kind, const std::string& path) {
+  return {{"idx", number},
+          {"name", std::to_string(number)},
+          {"path", path},
+          {"type", "sentence_transformers.models." + kind}};
+}
+
+void write_json(const std::filesystem::path& file, const json& content) {
+  std::filesystem::create_directories(file.parent_path());
+  write_file(file, content.dump(2) + "\n");
+}
+
+void write_pooling(const std::filesystem::path& file, const ModelConfig& config) {
+  json modes{{"word_embedding_dimension", config.model}};
+  for (const auto& [key, pooling] : kModes) {
+    modes[key] = pooling == config.text_pooling;
+  }
+  write_json(file, modes);
+}
+
+void write_dense(const std::filesystem::path& file, const ModelConfig& config) {
+  const auto* const found = std::ranges::find(kClasses, config.text_activation, &ActivationClass::activation);
+  require<ConfigError>(found != kClasses.end(), "text_activation", "is one that sentence-transformers lacks");
+  write_json(file, {{"in_features", config.model},
+                    {"out_features", config.text_width},
+                    {"bias", config.text_bias == Bias::present},
+                    {"activation_function", fmt::format("torch.nn.modules.{}.{}", found->module, found->name)}});
+}
+
+}  // namespace
+
+void write_sentence_modules(const ModelConfig& config, ForeignNames& names, const std::filesystem::path& folder) {
+  const bool has_dense = config.text_width > 0, is_scaled = config.text_normalized == Normalized::yes;
+  const bool is_plain = config.text_pooling == Pooling::mean && !has_dense && !is_scaled;
+  if (config.architecture != Architecture::encoder || config.head != Head::none || is_plain) {
+    return;
+  }
+  json modules{module_of(0, "Transformer", ""), module_of(1, "Pooling", "1_Pooling")};
+  write_pooling(folder / "1_Pooling" / "config.json", config);
+  if (has_dense) {
+    modules.push_back(module_of(2, "Dense", kDenseModule));
+    write_dense(folder / kDenseModule / "config.json", config);
+    name_dense_layer(names, kDenseModule);
+  }
+  if (is_scaled) {
+    modules.push_back(module_of(modules.size(), "Normalize", fmt::format("{}_Normalize", modules.size())));
+  }
+  write_json(folder / kModulesFile, modules);
+  write_json(folder / kLengthFile, {{"max_seq_length", config.max_length}, {"do_lower_case", false}});
 }
 
 }  // namespace heed

@@ -16,4 +16,11 @@ std::filesystem::path encoder_folder(const std::filesystem::path& folder);
 // text. Adds the layer's tensors to the archive, under the module's path. FormatError for modules that heed lacks.
 void add_sentence_modules(const std::filesystem::path& folder, ForeignModel& model, TensorArchive& archive);
 
+// The folder of the linear layer, as it is written.
+inline constexpr const char* kDenseModule = "2_Dense";
+
+// Writes the modules behind an encoder that has no other head, unless its texts' embeddings are plain means, which need
+// none, and adds the linear layer's tensors to the names.
+void write_sentence_modules(const ModelConfig& config, ForeignNames& names, const std::filesystem::path& folder);
+
 }  // namespace heed

@@ -2,6 +2,7 @@
 // first layer's table serves its whole stack), scores without a scale.
 #include <array>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "base/errors.h"
 #include "base/text/excerpt.h"
@@ -58,15 +59,40 @@ constexpr std::array kGatedInner{
 };
 
 // "relu", "gated-gelu": the gate's gelu is the form by tanh.
-void read_feed_forward(ConfigFile& file, ModelConfig& config) {
-  constexpr std::string_view kGated = "gated-";
+void exchange_feed_forward(ConfigFile& file, ModelConfig& config) {
+  constexpr std::string_view kGated = "gated-", kGatedGelu = "gated-gelu";
   const std::string key = "feed_forward_proj";
-  const std::string kind = file.text(key, "relu");
-  const bool gated = kind.starts_with(kGated);
-  config.gating = gated ? Gating::gated : Gating::plain;
-  config.activation = kind == "gated-gelu" ? Activation::gelu_tanh
+  std::string kind(name_of_activation(config.activation));
+  if (config.gating == Gating::gated) {
+    kind = config.activation == Activation::gelu_tanh ? kGatedGelu : fmt::format("{}{}", kGated, kind);
+  }
+  file.exchange(key, kind, "relu");
+  if (!file.is_written()) {
+    const bool gated = kind.starts_with(kGated);
+    config.gating = gated ? Gating::gated : Gating::plain;
+    config.activation = kind == kGatedGelu ? Activation::gelu_tanh
                                            : activation_named(file, key, gated ? kind.substr(kGated.size()) : kind);
+  }
   file.pass_over({"dense_act_fn", "is_gated_act"});
+}
+
+// Tying, and the scale of what the output projection reads: tied ones have it, unless a file says otherwise.
+void exchange_output(FamilySource& source, ModelConfig& config) {
+  ConfigFile& file = source.file;
+  if (file.is_written()) {
+    const bool tied = config.tying != Tying::none, scaled = config.output_scale != 1.0;
+    file.write("tie_word_embeddings", tied);
+    if (scaled != tied) {
+      file.write("scale_decoder_outputs", scaled);
+    }
+    return;
+  }
+  const bool tied = file.flag("tie_word_embeddings", true);
+  exchange_tying(source, config, "lm_head.weight", "shared.weight", true);
+  config.tying = config.tying == Tying::none ? Tying::none : Tying::all;
+  if (file.flag("scale_decoder_outputs", tied)) {
+    config.output_scale = 1.0 / std::sqrt(static_cast<double>(config.model));
+  }
 }
 
 // The table of embeddings is one for both stacks. Some files lack the tensor that is shared, and have it for a stack.
@@ -86,37 +112,41 @@ void add_t5_tables(ForeignNames& names, const ModelConfig& config) {
 
 }  // namespace
 
-FamilyModel read_t5(FamilySource& source) {
+ForeignNames exchange_t5(FamilySource& source, ModelConfig& config) {
   ConfigFile& file = source.file;
-  const bool has_decoder = source.archive.find("decoder.final_layer_norm.weight") != nullptr;
-  ModelConfig config = config_of(has_decoder ? Architecture::seq2seq : Architecture::encoder);
-  config.model = file.integer("d_model");
-  config.inner = file.integer("d_ff");
-  config.head_width = file.integer("d_kv");
-  config.heads = file.integer("num_heads");
-  config.encoder_layers = file.integer("num_layers");
-  config.decoder_layers = file.integer("num_decoder_layers", config.encoder_layers);
-  config.source_vocabulary = file.integer("vocab_size");
-  config.target_vocabulary = has_decoder ? config.source_vocabulary : 0;
-  config.max_length = file.integer("n_positions", 512);
-  read_feed_forward(file, config);
-  config.positions = Positions::relative_bias;
-  config.relative_buckets = file.integer("relative_attention_num_buckets", 32);
-  config.relative_max_distance = file.integer("relative_attention_max_distance", 128);
-  config.attention_scale = 1.0;
-  config.norm = NormKind::rms;
-  config.epsilon = file.number("layer_norm_epsilon", 1e-6);
-  config.bias = config.output_bias = Bias::none;
-  config.embedding_dropout = config.attention_dropout = config.inner_dropout = config.branch_dropout =
-      dropout_of(file, "dropout_rate");
-  const bool tied = file.flag("tie_word_embeddings", true);
+  const bool has_decoder = file.is_written() ? config.architecture == Architecture::seq2seq
+                                             : source.archive.find("decoder.final_layer_norm.weight") != nullptr;
+  begin_config(file, has_decoder ? Architecture::seq2seq : Architecture::encoder, config);
+  file.exchange("d_model", config.model);
+  file.exchange("d_ff", config.inner);
+  int64_t width = config.width_of_head();
+  file.exchange("d_kv", width);
+  file.exchange("num_heads", config.heads);
+  file.exchange("num_layers", config.encoder_layers);
+  int64_t layers = has_decoder ? config.decoder_layers : config.encoder_layers;
+  file.exchange("num_decoder_layers", layers, config.encoder_layers);
+  file.exchange("vocab_size", config.source_vocabulary);
+  file.exchange("n_positions", config.max_length, 512);
+  exchange_feed_forward(file, config);
+  file.exchange("relative_attention_num_buckets", config.relative_buckets, 32);
+  file.exchange("relative_attention_max_distance", config.relative_max_distance, 128);
+  file.exchange("layer_norm_epsilon", config.epsilon, 1e-6);
+  file.exchange("dropout_rate", config.branch_dropout);
+  if (!file.is_written()) {
+    config.head_width = width;
+    config.decoder_layers = layers;
+    config.target_vocabulary = has_decoder ? config.source_vocabulary : 0;
+    config.positions = Positions::relative_bias;
+    config.attention_scale = 1.0;
+    config.norm = NormKind::rms;
+    config.bias = config.output_bias = Bias::none;
+    config.embedding_dropout = config.attention_dropout = config.inner_dropout = config.branch_dropout;
+    config.head = has_decoder ? config.head : Head::none;
+  }
   if (has_decoder) {
-    config.tying = tying_of(source, "lm_head.weight", "shared.weight", true) == Tying::none ? Tying::none : Tying::all;
-    if (file.flag("scale_decoder_outputs", tied)) {
-      config.output_scale = 1.0 / std::sqrt(static_cast<double>(config.model));
-    }
+    exchange_output(source, config);
   } else {
-    config.head = Head::none;
+    file.pass_over({"tie_word_embeddings"});
   }
   ForeignNames names{.tensors = {kT5Names.begin(), kT5Names.end()},
                      .without_weight = {"EncDecAttention.relative_attention_bias"}};
@@ -124,7 +154,7 @@ FamilyModel read_t5(FamilySource& source) {
                                                      : std::vector(kPlainInner.begin(), kPlainInner.end());
   names.tensors.insert(names.tensors.end(), inner.begin(), inner.end());
   add_t5_tables(names, config);
-  return {config, std::move(names)};
+  return names;
 }
 
 }  // namespace heed

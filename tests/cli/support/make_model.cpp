@@ -1,10 +1,10 @@
 // Writes a model with random weights, for tests of the program and measurements:
 //   heed_make_model DIRECTORY [name=value]...
-//     architecture                             seq2seq (translation) or causal-lm (a language model)
+//     architecture                             seq2seq (translation), causal-lm (a language model) or encoder
 //     width layers heads inner max_length seed    of the model
 //     kind vocabulary                          of the tokenizers
 //     source target                            files to learn them from; heed's own German and English without;
-//                                              a language model has the target's
+//                                              a language model has the target's, and so has a source if `shared` is 1
 //     scale                                    of the weights after initialization: more makes choices differ more
 //     documents                                none, line, file or blank-line: what a language model's text was cut into
 //     model.KEY                                any other key of [model]
@@ -60,21 +60,25 @@ std::unique_ptr<Tokenizer> make_tokenizer(const Arguments& arguments, const std:
 
 void make_model(const ModelFolder& folder, const Arguments& arguments) {
   std::filesystem::create_directories(folder.path);
-  const bool translates = text(arguments, "architecture", "seq2seq") == "seq2seq";
-  Tokenizers tokenizers;
+  const std::string kind = text(arguments, "architecture", "seq2seq");
+  const bool translates = kind == "seq2seq", encodes = kind == "encoder";
+  Tokenizers tokenizers{make_tokenizer(arguments, "target")};
   if (translates) {
-    tokenizers.push_back(make_tokenizer(arguments, "source"));
+    const bool shares = number(arguments, "shared", 0) != 0;
+    tokenizers.insert(tokenizers.begin(),
+                      shares ? tokenizers.front() : Tokenizers::value_type(make_tokenizer(arguments, "source")));
   }
-  tokenizers.push_back(make_tokenizer(arguments, "target"));
   const int64_t layers = number(arguments, "layers", 2);
-  ModelConfig config{.architecture = translates ? Architecture::seq2seq : Architecture::causal_lm,
+  ModelConfig config{.architecture = translates ? Architecture::seq2seq
+                                     : encodes  ? Architecture::encoder
+                                                : Architecture::causal_lm,
                      .model = number(arguments, "width", 32),
                      .inner = number(arguments, "inner", 64),
                      .heads = number(arguments, "heads", 4),
-                     .encoder_layers = translates ? layers : 0,
-                     .decoder_layers = layers,
-                     .source_vocabulary = translates ? tokenizers.front()->vocabulary_size() : 0,
-                     .target_vocabulary = tokenizers.back()->vocabulary_size(),
+                     .encoder_layers = translates || encodes ? layers : 0,
+                     .decoder_layers = encodes ? 0 : layers,
+                     .source_vocabulary = translates || encodes ? tokenizers.front()->vocabulary_size() : 0,
+                     .target_vocabulary = encodes ? 0 : tokenizers.back()->vocabulary_size(),
                      .max_length = number(arguments, "max_length", 64)};
   const std::vector<SettingTable> settings{model_settings(config)};
   override_setting("model.positions=" + text(arguments, "positions", "sinusoidal"), settings);

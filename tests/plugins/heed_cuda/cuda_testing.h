@@ -8,7 +8,7 @@
 #include <string>
 
 #include "kernels/backend_testing.h"
-#include "kernels/gpu/cuda_plugin.h"
+#include "kernels/devices/cuda_plugin.h"
 #include "kernels/op_cases.h"
 #include "kernels/reference/reference_backend.h"
 #include "plugins/heed_cuda/emulated_device.h"
@@ -52,9 +52,9 @@ inline void PrintTo(const CudaSetting& setting, std::ostream* out) {
 
 // Runs a suite of CudaTest for each storage type. Threads run last to first in one of them, and shuffled in the other:
 // a result that depends on the order is a race.
-#define HEED_ON_CUDA(Suite)                                                                                   \
-  INSTANTIATE_TEST_SUITE_P(Settings, Suite,                                                                   \
-                           ::testing::Values(CudaSetting{DType::f32, ThreadOrder::forward},                   \
-                                             CudaSetting{DType::f32, ThreadOrder::backward},                  \
-                                             CudaSetting{DType::bf16, ThreadOrder::shuffled}),                \
-                           name_of_cuda_setting)
+#define HEED_ON_CUDA(Suite)                                                                                            \
+  INSTANTIATE_TEST_SUITE_P(                                                                                            \
+      Settings, Suite,                                                                                                 \
+      ::testing::Values(CudaSetting{DType::f32, ThreadOrder::forward}, CudaSetting{DType::f32, ThreadOrder::backward}, \
+                        CudaSetting{DType::bf16, ThreadOrder::shuffled}),                                              \
+      name_of_cuda_setting)

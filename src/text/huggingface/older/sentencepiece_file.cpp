@@ -197,6 +197,9 @@ void write_spaces(const SentencePieceFile& file, const SentencePieceModel& model
                                {"prepend_scheme", model.spaces.prefixed ? "always" : "never"},
                                {"split", true}};
   document["decoder"] = document["pre_tokenizer"];
+  if (spells_bytes(model)) {
+    document["decoder"] = {{"type", "Sequence"}, {"decoders", {{{"type", "ByteFallback"}}, document["pre_tokenizer"]}}};
+  }
 }
 
 }  // namespace

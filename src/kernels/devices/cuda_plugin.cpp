@@ -1,4 +1,4 @@
-#include "kernels/gpu/cuda_plugin.h"
+#include "kernels/devices/cuda_plugin.h"
 
 #include <dlfcn.h>
 
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/errors.h"
-#include "kernels/gpu/plugin.h"
+#include "kernels/devices/plugin.h"
 
 namespace heed {
 namespace {
@@ -34,16 +34,18 @@ HeedCudaFunction load_cuda_library() {
     void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) {
       const char* why = dlerror();
-      fail<ConfigError>("cuda", "heed's part for NVIDIA GPUs cannot be loaded: {}", why != nullptr ? why : path.c_str());
+      fail<ConfigError>("cuda", "heed's part for NVIDIA GPUs cannot be loaded: {}",
+                        why != nullptr ? why : path.c_str());
     }
     const auto function = reinterpret_cast<HeedCudaFunction>(dlsym(library, kHeedCudaName));
     require<ConfigError>(function != nullptr, "cuda", "{} is not heed's part for NVIDIA GPUs", path.string());
     return function;
   }
-  fail<ConfigError>("cuda",
-                    "this heed has no part for NVIDIA GPUs ({} is not there); build it where nvcc is installed, or name "
-                    "the file in HEED_CUDA",
-                    paths_of_cuda_library().front().string());
+  fail<ConfigError>(
+      "cuda",
+      "this heed has no part for NVIDIA GPUs ({} is not there); build it where nvcc is installed, or name "
+      "the file in HEED_CUDA",
+      paths_of_cuda_library().front().string());
 }
 
 }  // namespace

@@ -1,0 +1,185 @@
+"""heed export writes Hugging Face's directories: what was imported comes out again.
+
+Each golden model is imported, exported and compared with the original: the same tensors by name, type, shape and bytes,
+and the settings that say what the model computes. What heed does not keep is listed here. What was exported gives what
+the imported model gives, bit for bit.
+"""
+
+import json
+import os
+import pathlib
+import struct
+import subprocess
+import sys
+import tempfile
+
+HEED = os.environ["HEED_BINARY"]
+GOLDEN = pathlib.Path(__file__).parent / "golden"
+REFUSED = ("opt-350m", "stablelm-parallel")
+LANGUAGES = {"m2m-100": ("--target-language", "de"), "nllb": ("--target-language", "deu_Latn"),
+             "mbart-25": ("--target-language", "de_DE"), "mbart-50": ("--target-language", "de_DE")}
+# Tensors that need not come back, since no weight of heed's has them: buffers, positions that are computed, poolers that
+# no head reads, second heads.
+UNKEPT = ("position_ids", "attn.bias", "masked_bias", "inv_freq", "pooler.", "embed_positions.weight", "seq_relationship",
+          "discriminator_predictions", "attention.bias", "sop_classifier",
+          "EncDecAttention.relative_attention_bias")
+# Old files' names, which come back as the library now has them.
+RENAMED = {"bert-old": (("LayerNorm.gamma", "LayerNorm.weight"), ("LayerNorm.beta", "LayerNorm.bias")),
+           "gpt2-old": (("", "transformer."),), "electra": (("electra.", ""),)}
+# Settings that may come back in other words; outputs tell that they mean the same.
+NOT_COMPARED = ("torch_dtype", "transformers_version", "architectures", "rope_scaling", "rope_parameters", "layer_types",
+                "max_position_embeddings", "hidden_act", "activation_function", "eos_token_id")
+failures = []
+
+
+def heed(*arguments, text=""):
+    done = subprocess.run([HEED, *map(str, arguments)], input=text, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(f"heed {' '.join(map(str, arguments))}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def tensors_in(path):
+    data = path.read_bytes()
+    size = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:8 + size])
+    header.pop("__metadata__", None)
+    return {name: (entry["dtype"], entry["shape"], data[8 + size + entry["data_offsets"][0]:8 + size + entry["data_offsets"][1]])
+            for name, entry in header.items()}
+
+
+def all_tensors(folder):
+    found = {}
+    for path in sorted(folder.glob("*.safetensors")) + sorted(folder.glob("*/model.safetensors")):
+        prefix = "" if path.parent == folder else path.parent.name + "."
+        found.update({prefix + name: tensor for name, tensor in tensors_in(path).items()})
+    return found
+
+
+def renamed(model, name):
+    for old, new in RENAMED.get(model, ()):
+        name = name.replace(old, new, 1) if old in name else name
+    return name
+
+
+def is_same(model, name, expected, found):
+    """Texts of sentence-transformers are cut: positions behind are left out."""
+    if model.startswith("sentence-") and name.endswith("position_embeddings.weight"):
+        return expected[0] == found[0] and expected[2].startswith(found[2])
+    return expected == found
+
+
+def compare_tensors(model, original, exported):
+    expected = {renamed(model, name): tensor for name, tensor in all_tensors(original).items()}
+    if not expected:
+        return  # a pickle
+    found = all_tensors(exported)
+    missing = sorted(name for name in set(expected) - set(found) if not any(part in name for part in UNKEPT))
+    if missing or set(found) - set(expected):
+        failures.append(f"{model}: tensors {sorted(set(found) - set(expected))} for {missing}")
+    for name in sorted(set(expected) & set(found)):
+        if not is_same(model, name, expected[name], found[name]):
+            failures.append(f"{model}: {name} is {found[name][:2]}, not {expected[name][:2]}, or has other bytes")
+
+
+def compare_settings(model, original, exported):
+    a, b = (json.loads((folder / "config.json").read_text()) for folder in (original, exported))
+    for key in sorted(a.keys() & b.keys()):
+        if a[key] != b[key] and key not in NOT_COMPARED and a[key] is not None and b[key] is not None:
+            failures.append(f"{model}: \"{key}\" is {b[key]!r}, not {a[key]!r}")
+
+
+def outputs(group, name, model):
+    common = ("--precision", "f32", "--threads", "1")
+    if group == "decoders":
+        return heed("generate", "--model", model, "--prompt", "the cat", "--temperature", "0", "--max-tokens", "8", "--json",
+                    "--token-scores", *common)
+    if group == "encoder_decoders":
+        return heed("translate", "--model", model, "--beam", "4", "--scores", "--token-scores", *LANGUAGES.get(name, ()),
+                    *common, text="the cat sat\non the mat\n")
+    return heed("embed", "--model", model, *common, text="the cat sat\non the mat\n")
+
+
+def round_trip(group, name):
+    original = GOLDEN / group / name
+    with tempfile.TemporaryDirectory() as folder:
+        own, exported = pathlib.Path(folder) / "own", pathlib.Path(folder) / "exported"
+        heed("import", original, "--out", own)
+        heed("export", "--model", own, "--format", "huggingface", "--out", exported)
+        compare_tensors(name, original, exported)
+        compare_settings(name, original, exported)
+        first, second = outputs(group, name, own), outputs(group, name, exported)
+        if first != second:
+            failures.append(f"{name}: gives {second!r} after the export, {first!r} before")
+
+
+def variables_in(path):
+    """The variables of a CTranslate2 file as (shape, bytes), and its aliases, from the format's description alone."""
+    data, at = path.read_bytes(), 0
+
+    def take(kind):
+        nonlocal at
+        value, = struct.unpack_from("<" + kind, data, at)
+        at += struct.calcsize(kind)
+        return value
+
+    def name():
+        nonlocal at
+        size = take("H")
+        at += size
+        return data[at - size:at - 1].decode()
+
+    version, _, _ = take("I"), name(), take("I")
+    found = {}
+    for _ in range(take("I")):
+        variable, shape = name(), [take("I") for _ in range(take("B"))]
+        first, count = take("B"), take("I")
+        size = count if version >= 4 else count * first
+        found[variable] = (shape, data[at:at + size])
+        at += size
+    aliases = {name(): name() for _ in range(take("I"))} if version >= 3 else {}
+    assert at == len(data)
+    return found | {alias: found[variable] for alias, variable in aliases.items()}
+
+
+def ctranslate2_round_trip():
+    """The published model's variables come back in the newest version, and it gives the same."""
+    data = pathlib.Path(os.environ.get("HEED_DATA", pathlib.Path(__file__).parents[3] / "shared" / "data"))
+    original = data / "ct2-transliteration"
+    if not original.exists():
+        print(f"left out: there is no {original}")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        own, exported = pathlib.Path(folder) / "own", pathlib.Path(folder) / "exported"
+        heed("import", original, "--out", own)
+        heed("export", "--model", own, "--format", "ctranslate2", "--out", exported)
+        expected, found = variables_in(original / "model.bin"), variables_in(exported / "model.bin")
+        expected = {name.replace("encoder/embeddings/", "encoder/embeddings_0/"): variable
+                    for name, variable in expected.items()}
+        for name, variable in expected.items():
+            if variable[0] and found.get(name) != variable:
+                failures.append(f"ct2-transliteration: '{name}' is not as it was")
+        more = [name for name in found.keys() - expected.keys() if found[name][0]]
+        if more:
+            failures.append(f"ct2-transliteration: {more} are new")
+        line = "\u0622 \u062a \u0632 \u0645 \u0648 \u0646\n"
+        first, second = (heed("translate", "--model", model, "--precision", "f32", "--scores", text=line)
+                         for model in (original, exported))
+        if first != second:
+            failures.append(f"ct2-transliteration: gives {second!r}, not {first!r}")
+
+
+if __name__ == "__main__":
+    for group in ("decoders", "encoder_decoders", "encoders"):
+        for path in sorted((GOLDEN / group).glob("*/config.json")):
+            if path.parent.name in REFUSED or (len(sys.argv) > 1 and path.parent.name not in sys.argv[1:]):
+                continue
+            try:
+                round_trip(group, path.parent.name)
+            except RuntimeError as error:
+                failures.append(f"{path.parent.name}: {error}")
+    if len(sys.argv) == 1:
+        ctranslate2_round_trip()
+    for failure in failures:
+        print(failure)
+    sys.exit(1 if failures else 0)

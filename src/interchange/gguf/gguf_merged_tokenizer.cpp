@@ -179,7 +179,7 @@ class MergedTokenizer {
     }
     std::vector<std::string> lines;
     for (const auto& [left, right] : merges()) {
-      lines.push_back(left + " " + right);
+      lines.push_back(fmt::format("{} {}", left, right));
     }
     return {{"tokenizer.ggml.model", std::string("gpt2")},
             {"tokenizer.ggml.pre", std::string(*cut)},
@@ -192,10 +192,9 @@ class MergedTokenizer {
     for (const Document& part : parts_of(document_.value("pre_tokenizer", Document()), "pretokenizers")) {
       const std::string type = type_in(part);
       const Document pattern = part.value("pattern", Document::object());
-      if (type == "Split" && pattern.contains("Regex") && part.value("behavior", "") == "Isolated" && !has_bytes) {
-        found.push_back(pattern.at("Regex").get<std::string>());
-      } else if (type == "Split" && pattern.contains("Regex") && part.value("behavior", "") == "Removed" &&
-                 part.value("invert", false) && !has_bytes) {
+      const bool keeps_matches = part.value("behavior", "") == "Isolated" ||
+                                 (part.value("behavior", "") == "Removed" && part.value("invert", false));
+      if (type == "Split" && pattern.contains("Regex") && keeps_matches && !has_bytes) {
         found.push_back(pattern.at("Regex").get<std::string>());
       } else if (type == "Digits" && part.value("individual_digits", false) && !has_bytes) {
         found.emplace_back(R"(\p{N})");

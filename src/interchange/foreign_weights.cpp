@@ -323,6 +323,7 @@ std::vector<ForeignWeights::Conversion> ForeignWeights::conversions() const {
     }
   }
   std::vector<Conversion> conversions;
+  conversions.reserve(sums.size());
   for (const auto& [types, sum] : sums) {
     conversions.push_back({types.first, types.second, sum.tensors, sum.relative_error()});
   }

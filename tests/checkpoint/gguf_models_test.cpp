@@ -181,6 +181,12 @@ TEST(GgufModels, KeysThatNothingReadsAreReported) {
               testing::UnorderedElementsAre("llama.unheard_of", "tokenizer.ggml.unheard_of"));
 }
 
+TEST(GgufModels, AWindowOfZeroIsNone) {
+  EXPECT_EQ(read_foreign_model(ChangedGguf("mistral").path()).config.window, 5);
+  EXPECT_EQ(read_foreign_model(ChangedGguf("mistral").set("llama.attention.sliding_window", 0U).path()).config.window,
+            0);
+}
+
 TEST(GgufModels, EndsOfTurnsEndTexts) {
   // <|end_of_text|> and <|eot_id|>, as files without keys for them have them.
   EXPECT_EQ(read_foreign_model(ChangedGguf("llama").path()).marks.ends, (std::vector<int32_t>{52, 53}));

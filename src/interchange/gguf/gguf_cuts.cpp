@@ -28,7 +28,7 @@ std::string by_case(const std::string& end, const std::string& digits) {
 }
 
 const std::vector<GgufCut>& all_cuts() {
-  static const std::vector<GgufCut> cuts{
+  static const std::vector<GgufCut> kCuts{
       {{"gpt-2", "phi-2", "olmo", "mpt", "jais", "gigachat", "exaone4", "mellum", "trillion", "granite-docling"},
        {kGpt2Expression}},
       {{"llama-bpe", "llama3", "llama-v3", "falcon3", "pixtral"},
@@ -44,7 +44,7 @@ const std::vector<GgufCut>& all_cuts() {
       {{"falcon"}, {R"([\p{P}\$\+<=>\^~\|`]+)", kGpt2Expression, "[0-9][0-9][0-9]"}},
       {{"default"}, {R"([\p{P}\$\+<=>\^~\|]+)", kGpt2Expression, R"(\p{N}+)", "[0-9][0-9][0-9]"}},
   };
-  return cuts;
+  return kCuts;
 }
 
 }  // namespace

@@ -118,8 +118,8 @@ GgufFamilyModel read_llama_file(GgufSettings& settings, const TensorArchive& arc
     config.attention_bias = also_output ? AttentionBias::all : AttentionBias::inputs;
   }
   config.feed_forward_bias = bias_in(archive, "ffn_down") == PartBias::all ? PartBias::all : PartBias::as_model;
-  // Mistral's. llama.cpp itself passes it over.
-  if (settings.has("attention.sliding_window")) {
+  // Mistral's; 0 stands for none. llama.cpp itself passes it over.
+  if (settings.integer("attention.sliding_window", 0) != 0) {
     config.window = window_of(settings);
   }
   return {config, names_from(llama_names(), config.tying)};
@@ -141,7 +141,8 @@ void read_gemma_scale(const GgufSettings& settings, ModelConfig& config) {
   constexpr int64_t kLayersOfLargestGemma2 = 46, kLayersOfLargestGemma3 = 62;
   const bool is_second = settings.architecture() == "gemma2";
   if (config.decoder_layers == (is_second ? kLayersOfLargestGemma2 : kLayersOfLargestGemma3)) {
-    config.attention_scale = 1.0 / std::sqrt(static_cast<double>(config.model / config.heads));
+    const int64_t share = config.model / config.heads;
+    config.attention_scale = 1.0 / std::sqrt(static_cast<double>(share));
   }
 }
 

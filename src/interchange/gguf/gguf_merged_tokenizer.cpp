@@ -41,7 +41,7 @@ class MergedTokenizer {
         model_(document_.at("model")),
         types_(static_cast<size_t>(rows), static_cast<int32_t>(ListedType::unused)) {
     for (int64_t row = 0; row < rows; ++row) {
-      texts_.push_back(fmt::format("[PAD{}]", row));
+      texts_.push_back(filler(row));
     }
   }
 
@@ -58,6 +58,9 @@ class MergedTokenizer {
   }
 
  private:
+  // As converters spell a row that stands for no text.
+  static std::string filler(int64_t row) { return fmt::format("[PAD{}]", row); }
+
   bool of_pieces() const { return model_.value("byte_fallback", false); }
 
   void set(int64_t id, std::string text, ListedType type) {
@@ -69,8 +72,10 @@ class MergedTokenizer {
 
   void list_tokens() {
     for (const auto& [text, id] : model_.at("vocab").items()) {
+      const auto row = id.get<int64_t>();
       const bool is_byte = of_pieces() && text.size() == 6 && text.starts_with("<0x") && text.ends_with(">");
-      set(id.get<int64_t>(), text, is_byte ? ListedType::byte : ListedType::normal);
+      const bool is_filler = text == filler(row);
+      set(row, text, is_byte ? ListedType::byte : is_filler ? ListedType::unused : ListedType::normal);
     }
     for (const Document& added : document_.value("added_tokens", Document::array())) {
       for (const char* const key : {"single_word", "lstrip", "rstrip", "normalized"}) {
@@ -121,8 +126,7 @@ class MergedTokenizer {
       const auto score = scores.find(text);
       all.push_back(score == scores.end() ? -static_cast<float>(scores.size()) : score->second);
     }
-    constexpr ptrdiff_t kAllBytes = 256;
-    if (std::ranges::count(types_, static_cast<int32_t>(ListedType::byte)) != kAllBytes) {
+    if (!spells_all_bytes()) {
       refuse_tokenizer(where_, "cannot spell unknown characters in bytes");
     }
     return {{"tokenizer.ggml.model", std::string("llama")},
@@ -131,9 +135,21 @@ class MergedTokenizer {
             {"tokenizer.ggml.add_space_prefix", puts_space_}};
   }
 
+  // A symbol of one byte, such as a line break, spells it too.
+  bool spells_all_bytes() const {
+    constexpr int kBytes = 256;
+    const std::set<std::string> texts(texts_.begin(), texts_.end());
+    int spelled = 0;
+    for (int byte = 0; byte < kBytes; ++byte) {
+      spelled +=
+          texts.contains(fmt::format("<0x{:02X}>", byte)) || texts.contains(std::string(1, static_cast<char>(byte)));
+    }
+    return spelled == kBytes;
+  }
+
   // Spaces are marked, and perhaps one is put before the text; nothing else.
   void require_plain_normalizer() {
-    for (const Document& part : parts_of(document_.at("normalizer"), "normalizers")) {
+    for (const Document& part : parts_of(document_.value("normalizer", Document()), "normalizers")) {
       const bool puts_space = type_in(part) == "Prepend" && part.value("prepend", "") == kMarkedSpace;
       const bool marks = type_in(part) == "Replace" && part.value("content", "") == kMarkedSpace &&
                          part.value("pattern", Document::object()).value("String", "") == " ";
@@ -143,7 +159,7 @@ class MergedTokenizer {
       puts_space_ = puts_space_ || puts_space;
     }
     // Words that end at marked spaces are not apart, after these were replaced.
-    for (const Document& part : parts_of(document_.at("pre_tokenizer"), "pretokenizers")) {
+    for (const Document& part : parts_of(document_.value("pre_tokenizer", Document()), "pretokenizers")) {
       if (type_in(part) != "Split" || part.value("pattern", Document::object()).value("String", "") != " ") {
         refuse_tokenizer(where_, fmt::format("cuts texts by {}", type_in(part)));
       }
@@ -151,7 +167,7 @@ class MergedTokenizer {
   }
 
   std::vector<GgufEntry> cut_by_expressions() const {
-    for (const Document& part : parts_of(document_.at("normalizer"), "normalizers")) {
+    for (const Document& part : parts_of(document_.value("normalizer", Document()), "normalizers")) {
       // Nearly all text is in this form.
       if (type_in(part) != "NFC") {
         refuse_tokenizer(where_, fmt::format("normalizes texts by {}", type_in(part)));
@@ -163,7 +179,7 @@ class MergedTokenizer {
     }
     std::vector<std::string> lines;
     for (const auto& [left, right] : merges()) {
-      lines.push_back(left + " " + right);
+      lines.push_back(fmt::format("{} {}", left, right));
     }
     return {{"tokenizer.ggml.model", std::string("gpt2")},
             {"tokenizer.ggml.pre", std::string(*cut)},
@@ -173,13 +189,12 @@ class MergedTokenizer {
   std::vector<std::string> expressions() const {
     std::vector<std::string> found;
     bool has_bytes = false;
-    for (const Document& part : parts_of(document_.at("pre_tokenizer"), "pretokenizers")) {
+    for (const Document& part : parts_of(document_.value("pre_tokenizer", Document()), "pretokenizers")) {
       const std::string type = type_in(part);
       const Document pattern = part.value("pattern", Document::object());
-      if (type == "Split" && pattern.contains("Regex") && part.value("behavior", "") == "Isolated" && !has_bytes) {
-        found.push_back(pattern.at("Regex").get<std::string>());
-      } else if (type == "Split" && pattern.contains("Regex") && part.value("behavior", "") == "Removed" &&
-                 part.value("invert", false) && !has_bytes) {
+      const bool keeps_matches = part.value("behavior", "") == "Isolated" ||
+                                 (part.value("behavior", "") == "Removed" && part.value("invert", false));
+      if (type == "Split" && pattern.contains("Regex") && keeps_matches && !has_bytes) {
         found.push_back(pattern.at("Regex").get<std::string>());
       } else if (type == "Digits" && part.value("individual_digits", false) && !has_bytes) {
         found.emplace_back(R"(\p{N})");

@@ -99,7 +99,10 @@ HuggingFaceForm huggingface_form_of(const ModelConfig& config, const ModelMarks&
   const auto own = std::ranges::find(families(), marks.family, &Family::type);
   if (own != families().end()) {
     Attempt made = attempt(*own, config, weights);
-    return fits(made) ? std::move(made.form) : (refuse(made, where, ""), HuggingFaceForm());
+    if (!fits(made)) {
+      refuse(made, where, "");
+    }
+    return std::move(made.form);
   }
   std::optional<Attempt> nearest;
   for (const Family& family : families()) {

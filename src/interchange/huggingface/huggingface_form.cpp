@@ -106,8 +106,7 @@ HuggingFaceForm huggingface_form_of(const ModelConfig& config, const ModelMarks&
   }
   std::optional<Attempt> nearest;
   for (const Family& family : families()) {
-    const bool has_languages = family.type == "mbart" || family.type == "m2m_100";
-    if (!is_of(family, config.architecture) || (has_languages && marks.language_form.empty())) {
+    if (!is_of(family, config.architecture)) {
       continue;
     }
     Attempt made = attempt(family, config, weights);

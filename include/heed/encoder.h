@@ -1,4 +1,4 @@
-// Labels of texts and of words, and embeddings, from a trained encoder.
+// Labels of texts and of words, embeddings, and guesses for masked words.
 #pragma once
 
 #include <functional>
@@ -31,11 +31,11 @@ struct LabelReport {
   double seconds = 0.0;
 };
 
-// An encoder from its directory. Safe to call from several threads at once, which share its weights. A text's result
+// A model that reads texts, from its directory: an encoder, or for embeddings a model of any kind. Safe to call from several threads at once, which share its weights. A text's result
 // depends only on the text and the model, to the last bit: not on the other texts, nor on the number of threads.
 class Encoder {
  public:
-  // Throws, naming the file, when the directory is incomplete or holds a model of another kind.
+  // Throws, naming the file, when the directory is incomplete.
   explicit Encoder(const std::string& directory, const InferenceOptions& options = {});
   ~Encoder();
   Encoder(Encoder&& other) noexcept;
@@ -62,11 +62,19 @@ class Encoder {
   std::vector<std::vector<std::string>> tag(std::span<const std::vector<std::string>> sentences,
                                             const TextName& name = {}) const;
 
-  // For any encoder: embedding_width() numbers for each text. Throws for the same reasons.
+  // For any model: embedding_width() numbers for each text. They are made of the last layer's rows; of an
+  // encoder-decoder, of its encoder's, which reads the text as a source. Throws for the same reasons, and for a prompt's
+  // name that the model lacks, or that is given together with a prompt.
   std::vector<std::vector<float>> embed(std::span<const std::string> texts, const TextEmbeddingOptions& choice = {},
                                         const TextName& name = {}) const;
   std::vector<std::vector<float>> embed(std::span<const TextPair> pairs, const TextEmbeddingOptions& choice = {},
                                         const TextName& name = {}) const;
+
+  // For masked language models: what each mask in the texts hides. Throws before anything is read when the model has no
+  // such head or its tokenizer no such mask, and for a text that has none, is not UTF-8 or too long. Special tokens are
+  // no guesses.
+  std::vector<FilledText> fill(std::span<const std::string> texts, const FillOptions& options = {},
+                               const TextName& name = {}) const;
 
   // How well a model trained by the task classify or tag predicts the labels of a file. Texts that are too long are
   // cut, as in training. Throws when the model has no such head and, naming the line, for what is no such text and for

@@ -34,6 +34,12 @@ class NumericError : public Error {
   using Error::Error;
 };
 
+// A device beside the processor failed, or has no more memory.
+class DeviceError : public Error {
+ public:
+  using Error::Error;
+};
+
 // A budget set by the caller is used up.
 class BudgetError : public Error {
  public:

@@ -7,12 +7,11 @@
 
 #include "base/system/clock.h"
 #include "base/system/files.h"
-#include "base/system/threads.h"
 #include "checkpoint/stored_model.h"
-#include "encode/encoder_texts.h"
+#include "encode/text_readings.h"
 #include "heed/lines.h"
-#include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/precision.h"
+#include "kernels/devices/device_choice.h"
 #include "text/lines/text_pair.h"
 #include "train/tasks/labeled_scores.h"
 
@@ -21,9 +20,12 @@ namespace {
 
 ModelFolder folder_of_encoder(const std::string& directory, const InferenceOptions& options) {
   require<ConfigError>(options.ensemble.empty(), "encoder", "only models that write text form ensembles");
-  ModelFolder folder{directory};
-  require_architecture(folder, Architecture::encoder);
-  return folder;
+  return {directory};
+}
+
+// The tokenizer of texts: an encoder-decoder reads them as sources.
+const Tokenizer& reading_tokenizer(const StoredModel& stored) {
+  return stored.config().architecture == Architecture::seq2seq ? stored.source() : stored.text();
 }
 
 std::string text_name(const Encoder::TextName& name, size_t i) {
@@ -56,6 +58,27 @@ TextLabels labels_of(const ModelConfig& config, const std::vector<float>& scores
   return found;
 }
 
+FilledText filled_text(const Tokenizer& tokenizer, const EncodedText& text,
+                       const std::vector<std::vector<TokenGuess>>& guesses) {
+  std::vector<TokenId> tokens;
+  std::ranges::transform(text.ids, std::back_inserter(tokens), [](int32_t id) { return TokenId(id); });
+  const auto place = [&](size_t mask) -> TokenId& { return tokens[static_cast<size_t>(text.masks[mask])]; };
+  for (size_t mask = 0; mask < guesses.size(); ++mask) {
+    place(mask) = guesses[mask].empty() ? place(mask) : guesses[mask].front().token;
+  }
+  FilledText filled{.text = tokenizer.decode(tokens), .masks = {}};
+  for (size_t mask = 0; mask < guesses.size(); ++mask) {
+    std::vector<MaskGuess>& found = filled.masks.emplace_back();
+    const TokenId likeliest = place(mask);
+    for (const auto& [token, probability] : guesses[mask]) {
+      place(mask) = token;
+      found.push_back({std::string(tokenizer.piece(token)), token.value, probability, tokenizer.decode(tokens)});
+    }
+    place(mask) = likeliest;
+  }
+  return filled;
+}
+
 double length_of(std::span<const float> values) {
   return std::sqrt(
       std::inner_product(values.begin(), values.end(), values.begin(), 0.0, std::plus(),
@@ -67,14 +90,19 @@ double length_of(std::span<const float> values) {
 struct Encoder::State {
   State(const std::string& model, const InferenceOptions& options)
       : directory(model),
-        storage(inference_type(options.precision)),
-        backend(make_cpu_backend(thread_count(options.threads))),
+        backend(make_backend(options.device, options.threads)),
+        storage(inference_type(options.precision, *backend)),
         stored(folder_of_encoder(directory, options), *backend, storage, {}, options.context) {}
 
   TextReader reader() { return {stored.model(), storage, lanes}; }
-  void require_head(bool fits, std::string_view needed) const {
-    require<FormatError>(fits, directory, "has no head for {}: train one with training.task = \"{}\"",
-                         needed == "classify" ? "labels of texts" : "labels of words", needed);
+  void require_head(bool fits, std::string_view what, std::string_view task) const {
+    const bool is_encoder = stored.config().architecture == Architecture::encoder;
+    require<FormatError>(is_encoder && fits, directory, "has no head for {}: train one with training.task = \"{}\"",
+                         what, task);
+  }
+  void require_text_labels() const { require_head(classifies(), "labels of texts", "classify"); }
+  void require_word_labels() const {
+    require_head(stored.config().head == Head::token_labels, "labels of words", "tag");
   }
   bool classifies() const {
     const Head head = stored.config().head;
@@ -106,6 +134,49 @@ struct Encoder::State {
     }
     return found;
   }
+  std::string prompt_of(const TextEmbeddingOptions& choice) const {
+    const TextPrompts& prompts = stored.prompts();
+    require<ConfigError>(!choice.prompt || !choice.prompt_name, directory,
+                         "a prompt and a prompt's name: give one of them");
+    const std::string name = choice.prompt_name.value_or(prompts.chosen);
+    if (choice.prompt || name.empty()) {
+      return choice.prompt.value_or("");
+    }
+    const auto found = std::ranges::find(prompts.all, name, &TextPrompt::name);
+    std::vector<std::string> names;
+    std::ranges::transform(prompts.all, std::back_inserter(names), &TextPrompt::name);
+    require<ConfigError>(found != prompts.all.end(), directory, "has no prompt '{}'; {}", name,
+                         names.empty() ? "it has none" : fmt::format("it has {}", fmt::join(names, ", ")));
+    return found->text;
+  }
+  PromptedReading reading(const TextEmbeddingOptions& choice) const {
+    return {.architecture = stored.config().architecture,
+            .tokenizer = reading_tokenizer(stored),
+            .documents = stored.documents(),
+            .max_length = stored.config().max_length,
+            .prompt = prompt_of(choice),
+            .pooled = stored.prompts().pooled};
+  }
+  std::vector<std::vector<float>> embed(std::span<const std::string> texts, const TextEmbeddingOptions& choice,
+                                        const TextName& name) {
+    require_reads(TextColumns::one);
+    const PromptedReading prompted = reading(choice);
+    std::vector<EncodedText> encoded;
+    for (size_t i = 0; i < texts.size(); ++i) {
+      encoded.push_back(encode_prompted(prompted, {texts[i]}, text_name(name, i)));
+    }
+    return embed(encoded, choice);
+  }
+  std::vector<std::vector<float>> embed(std::span<const TextPair> pairs, const TextEmbeddingOptions& choice,
+                                        const TextName& name) {
+    require_reads(TextColumns::pair);
+    const PromptedReading prompted = reading(choice);
+    std::vector<EncodedText> encoded;
+    for (size_t i = 0; i < pairs.size(); ++i) {
+      encoded.push_back(encode_prompted(prompted, {pairs[i].first, &pairs[i].second}, text_name(name, i)));
+    }
+    return embed(encoded, choice);
+  }
   std::vector<std::vector<float>> embed(std::span<const EncodedText> texts, const TextEmbeddingOptions& choice) {
     std::vector<std::vector<float>> found = embeddings(reader(), texts, choice.pooling);
     const Normalized normalized = choice.normalized.value_or(stored.config().text_normalized);
@@ -125,16 +196,46 @@ struct Encoder::State {
     return found;
   }
 
+  TokenId mask_of(const FillOptions& options) const {
+    require<ConfigError>(options.top >= 1, "fill", "{} guesses for each mask, expected at least 1", options.top);
+    const Tokenizer& tokenizer = stored.text();
+    const TokenId mask =
+        options.mask.empty() ? tokenizer.mask() : tokenizer.find(show_piece(options.mask)).value_or(kNoToken);
+    require<ConfigError>(mask != kNoToken, directory, "its tokenizer has no token {}",
+                         options.mask.empty() ? "\"<mask>\" or \"[MASK]\": say how a mask is written"
+                                              : fmt::format("\"{}\"", options.mask));
+    return mask;
+  }
+  std::vector<FilledText> fill(std::span<const std::string> texts, const FillOptions& options, const TextName& name) {
+    require_head(stored.config().head == Head::tokens, "masked tokens", "masked-lm");
+    const Tokenizer& tokenizer = stored.text();
+    const TokenId mask = mask_of(options);
+    std::vector<EncodedText> encoded;
+    for (size_t i = 0; i < texts.size(); ++i) {
+      encoded.push_back(encode_masked(tokenizer, texts[i], mask, stored.config().max_length, text_name(name, i)));
+    }
+    // Tokens that no text is made of are no words.
+    const auto is_word = [&](TokenId token) {
+      return token != mask && token != tokenizer.special().unk && !tokenizer.decode({&token, 1}).empty();
+    };
+    const auto guesses = mask_guesses(reader(), encoded, {.count = options.top, .allowed = is_word});
+    std::vector<FilledText> filled;
+    for (size_t i = 0; i < texts.size(); ++i) {
+      filled.push_back(filled_text(tokenizer, encoded[i], guesses[i]));
+    }
+    return filled;
+  }
+
   LabelReport evaluate(const std::string& file, TextColumns columns, WordFormat format) {
     const double begin = seconds_now();
     const ModelConfig& config = stored.config();
-    const LabeledReading reading{.tokenizer = stored.text(),
+    const LabeledReading labeled{.tokenizer = stored.text(),
                                  .head = config.head,
                                  .max_length = config.max_length,
                                  .columns = columns,
                                  .format = format};
     const std::vector<LabeledExample> examples =
-        with_label_ids(read_examples({file}, reading), {config.labels, "the model's labels", ""});
+        with_label_ids(read_examples({file}, labeled), {config.labels, "the model's labels", ""});
     LabelReport report{.scores = score_examples(reader(), examples), .texts = std::ssize(examples)};
     for (const LabeledExample& example : examples) {
       report.words += std::ssize(example.text.first_of_words);
@@ -144,8 +245,8 @@ struct Encoder::State {
   }
 
   std::string directory;
-  DType storage;
   std::unique_ptr<Backend> backend;
+  DType storage;
   StoredModel stored;
   Lanes lanes{*backend};
 };
@@ -168,19 +269,19 @@ std::optional<TextColumns> Encoder::columns() const { return state_->stored.colu
 std::vector<std::string> Encoder::labels() const { return state_->stored.config().labels; }
 
 std::vector<TextLabels> Encoder::classify(std::span<const std::string> texts, const TextName& name) const {
-  state_->require_head(state_->classifies(), "classify");
+  state_->require_text_labels();
   return state_->classify(state_->encoded(texts, name));
 }
 
 std::vector<TextLabels> Encoder::classify(std::span<const TextPair> pairs, const TextName& name) const {
-  state_->require_head(state_->classifies(), "classify");
+  state_->require_text_labels();
   return state_->classify(state_->encoded(pairs, name));
 }
 
 std::vector<std::vector<std::string>> Encoder::tag(std::span<const std::vector<std::string>> sentences,
                                                    const TextName& name) const {
   const ModelConfig& config = state_->stored.config();
-  state_->require_head(config.head == Head::token_labels, "tag");
+  state_->require_word_labels();
   std::vector<EncodedText> encoded;
   for (size_t i = 0; i < sentences.size(); ++i) {
     encoded.push_back(encode_words(state_->stored.text(), sentences[i], max_length(), text_name(name, i)));
@@ -198,22 +299,27 @@ std::vector<std::vector<std::string>> Encoder::tag(std::span<const std::vector<s
 
 std::vector<std::vector<float>> Encoder::embed(std::span<const std::string> texts, const TextEmbeddingOptions& choice,
                                                const TextName& name) const {
-  return state_->embed(state_->encoded(texts, name), choice);
+  return state_->embed(texts, choice, name);
 }
 
 std::vector<std::vector<float>> Encoder::embed(std::span<const TextPair> pairs, const TextEmbeddingOptions& choice,
                                                const TextName& name) const {
-  return state_->embed(state_->encoded(pairs, name), choice);
+  return state_->embed(pairs, choice, name);
+}
+
+std::vector<FilledText> Encoder::fill(std::span<const std::string> texts, const FillOptions& options,
+                                      const TextName& name) const {
+  return state_->fill(texts, options, name);
 }
 
 LabelReport Encoder::evaluate(const LabeledTextFile& test) const {
-  state_->require_head(state_->classifies(), "classify");
+  state_->require_text_labels();
   state_->require_reads(test.columns);
   return state_->evaluate(test.file, test.columns, WordFormat::columns);
 }
 
 LabelReport Encoder::evaluate(const LabeledWordFile& test) const {
-  state_->require_head(state_->stored.config().head == Head::token_labels, "tag");
+  state_->require_word_labels();
   return state_->evaluate(test.file, TextColumns::one, test.format);
 }
 

@@ -6,12 +6,11 @@
 #include <utility>
 
 #include "api/draft_model.h"
-#include "base/system/threads.h"
 #include "base/text/plural.h"
 #include "decode/scoring/perplexity.h"
 #include "decode/texts/text_generation.h"
-#include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/precision.h"
+#include "kernels/devices/device_choice.h"
 #include "text/lines/multiline.h"
 #include "text/token_ids.h"
 #include "text/unicode/unicode.h"
@@ -34,14 +33,14 @@ Windows windows_of(const PerplexityOptions& options, int64_t max_length) {
 
 struct Generator::State {
   State(const std::string& directory, const InferenceOptions& options, const DraftOptions& drafts)
-      : storage(inference_type(options.precision)),
+      : backend(make_backend(options.device, options.threads)),
+        storage(inference_type(options.precision, *backend)),
         cached(cache_type(options.cache, storage)),
-        backend(make_cpu_backend(thread_count(options.threads))),
         models({directory}, Architecture::causal_lm, options.ensemble, *backend, storage, options.context),
         draft(drafts, models, *backend, storage) {}
 
-  DType storage, cached;
   std::unique_ptr<Backend> backend;
+  DType storage, cached;
   LoadedEnsemble models;
   LoadedDraft draft;
   Scheduler scheduler{models.inference(*backend, storage, cached), draft.drafting(), SourceVocabulary::other,

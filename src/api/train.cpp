@@ -1,8 +1,7 @@
 #include "heed/train.h"
 
-#include "base/system/threads.h"
 #include "base/text/plural.h"
-#include "kernels/cpu/cpu_backend.h"
+#include "kernels/devices/device_choice.h"
 #include "ranks/job.h"
 #include "train/run/trainer.h"
 
@@ -30,14 +29,15 @@ TrainResult train(const TrainOptions& options, TrainListener& of_caller) {
   const Ranks ranks = job_ranks();
   QuietListener quiet(of_caller);
   TrainListener& listener = ranks.is_first() ? of_caller : quiet;
-  Recipe recipe = read_recipe(options.recipe, options.overrides);
+  Recipe recipe = read_recipe(options.recipe, options.overrides,
+                              options.start == TrainStart::resume ? options.output : std::string());
   if (!options.prepared.empty()) {
     recipe.prepared = options.prepared;
   }
   if (!options.layout.empty()) {
     recipe.training.layout = options.layout;
   }
-  const auto backend = make_cpu_backend(thread_count(options.threads));
+  const auto backend = make_backend(options.device, options.threads);
   // A run that is resumed may read a corpus that was prepared from files that are gone.
   if (options.start == TrainStart::fresh && recipe.prepared.empty()) {
     recipe.validate_for_new_run();

@@ -4,20 +4,19 @@
 #include <utility>
 
 #include "api/draft_model.h"
-#include "base/system/threads.h"
 #include "checkpoint/stored_shortlist.h"
 #include "decode/texts/text_translation.h"
-#include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/precision.h"
+#include "kernels/devices/device_choice.h"
 
 namespace heed {
 
 struct Translator::State {
   State(const std::string& directory, const InferenceOptions& options, const DraftOptions& drafts,
         const std::string& shortlist_file)
-      : storage(inference_type(options.precision)),
+      : backend(make_backend(options.device, options.threads)),
+        storage(inference_type(options.precision, *backend)),
         cached(cache_type(options.cache, storage)),
-        backend(make_cpu_backend(thread_count(options.threads))),
         models({directory}, Architecture::seq2seq, options.ensemble, *backend, storage, options.context),
         draft(drafts, models, *backend, storage) {
     if (!shortlist_file.empty()) {
@@ -30,8 +29,8 @@ struct Translator::State {
   }
   TranslationTokenizers tokenizers() const { return {models.first().source(), models.first().target()}; }
 
-  DType storage, cached;
   std::unique_ptr<Backend> backend;
+  DType storage, cached;
   LoadedEnsemble models;
   LoadedDraft draft;
   Scheduler scheduler{models.inference(*backend, storage, cached), draft.drafting(), vocabulary_of_source(tokenizers()),

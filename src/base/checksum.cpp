@@ -50,11 +50,37 @@ void Checksum::add(std::span<const std::byte> tensor, const std::function<void(s
     done = end;
     read(tensor.subspan(begin, end - begin));
   }
-  // The rest, padded with zeros, and the length, so that zeros at the end count.
-  std::array<std::byte, kBlock> rest{};
-  std::ranges::copy(tensor.subspan(done), rest.begin());
-  add_blocks(rest.data(), 1);
-  lanes_[0] ^= mix_bits(tensor.size() + 1);
+  add_rest(tensor.subspan(done), tensor.size());
+}
+
+// Padded with zeros, and the length, so that zeros at the end count.
+void Checksum::add_rest(std::span<const std::byte> rest, size_t size) {
+  std::array<std::byte, kBlock> block{};
+  std::ranges::copy(rest, block.begin());
+  add_blocks(block.data(), 1);
+  lanes_[0] ^= mix_bits(size + 1);
+}
+
+void Checksum::add_part(std::span<const std::byte> part) {
+  const size_t begun = of_parts_ % kBlock;
+  of_parts_ += part.size();
+  if (begun > 0) {
+    const std::span<const std::byte> first = part.first(std::min(part.size(), kBlock - begun));
+    std::ranges::copy(first, block_.begin() + static_cast<std::ptrdiff_t>(begun));
+    part = part.subspan(first.size());
+    if (begun + first.size() < kBlock) {
+      return;
+    }
+    add_blocks(block_.data(), 1);
+  }
+  const size_t blocks = part.size() / kBlock;
+  add_blocks(part.data(), blocks);
+  std::ranges::copy(part.subspan(blocks * kBlock), block_.begin());
+}
+
+void Checksum::end_parts() {
+  add_rest(std::span(block_).first(of_parts_ % kBlock), of_parts_);
+  of_parts_ = 0;
 }
 
 uint64_t Checksum::value() const {

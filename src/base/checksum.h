@@ -19,6 +19,9 @@ class Checksum {
   }
   // Calls read(part) for each part that has been read, but not for the last bytes of less than a block.
   void add(std::span<const std::byte> bytes, const std::function<void(std::span<const std::byte>)>& read);
+  // The same for bytes that arrive in parts: the sum is that of all parts together, once they have ended.
+  void add_part(std::span<const std::byte> part);
+  void end_parts();
   uint64_t value() const;
   std::string text() const;  // the value as 16 hexadecimal digits
 
@@ -26,8 +29,11 @@ class Checksum {
   static constexpr size_t kLanes = 8;
   static constexpr size_t kBlock = kLanes * sizeof(uint64_t);
   void add_blocks(const std::byte* from, size_t blocks);
+  void add_rest(std::span<const std::byte> rest, size_t size);
 
   std::array<uint64_t, kLanes> lanes_{};
+  std::array<std::byte, kBlock> block_{};  // the begun one, of parts
+  size_t of_parts_ = 0;                    // bytes
 };
 
 }  // namespace heed

@@ -31,7 +31,7 @@ struct RowRandom {
   uint32_t first = 0, second = 0;
 
   RowRandom() = default;
-  RowRandom(RandomKey key, uint64_t row) {
+  constexpr RowRandom(RandomKey key, uint64_t row) {
     const uint64_t mixed = mix_bits(key.bits ^ mix_bits(row + 0x9e3779b97f4a7c15ULL));
     first = static_cast<uint32_t>(mixed);
     second = static_cast<uint32_t>(mixed >> 32);
@@ -39,7 +39,7 @@ struct RowRandom {
 
   // 32 bits; each half is one 16-bit draw: the lower for column 2 * pair, the upper for column 2 * pair + 1.
   // Two multiply-xorshift rounds with the row's key entering before each; vector kernels repeat it lane by lane.
-  uint32_t hash(uint32_t pair) const {
+  constexpr uint32_t hash(uint32_t pair) const {
     uint32_t x = pair ^ first;
     x ^= x >> 16;
     x *= 0x7feb352dU;
@@ -51,7 +51,7 @@ struct RowRandom {
   }
 
   // Uniform in [0, 65536).
-  uint32_t draw16(uint32_t column) const { return (hash(column >> 1) >> (16 * (column & 1))) & 0xffffU; }
+  constexpr uint32_t draw16(uint32_t column) const { return (hash(column >> 1) >> (16 * (column & 1))) & 0xffffU; }
 };
 
 // Uniform in [0, 1) with 53 bits, and standard normal, for initialization: draw number `index` of the stream `key`.

@@ -14,7 +14,8 @@ namespace heed {
 struct TrainBenchOptions {
   std::string shape = "base";  // see train_bench_shapes()
   Precision precision = Precision::automatic;
-  int threads = 0;  // 0: one per processor
+  int threads = 0;             // 0: one per processor
+  std::string device = "cpu";  // "cuda": an NVIDIA GPU, for which there is no yardstick
   int warmup_steps = 2;
   int64_t adapter_rank = 0;                   // of low-rank adapters, on frozen weights; 0: all weights are trained
   std::vector<std::string> adapter_matrices;  // patterns of those that get one; empty: those of attention
@@ -33,6 +34,7 @@ struct TrainBenchReport {
   Precision precision = Precision::bf16;
   std::string bf16_products;
   std::string instruction_set;  // of heed's own kernels
+  std::string device;           // as it names itself; empty: the processor
   std::string yardstick;        // the library that computes the roofline's products, and the types of their operands
   int threads = 0;
   int64_t parameters = 0, trained_parameters = 0, target_tokens = 0;
@@ -153,5 +155,37 @@ std::vector<std::string> decode_bench_shapes();
 
 // Times an encoder-decoder with random weights: greedy and beam search over many sentences, and one sentence alone.
 DecodeBenchReport bench_decode(const DecodeBenchOptions& options);
+
+// Texts of equal length, embedded together: 128 of 16 tokens, 8 of 256, and one of 16.
+inline const std::vector<std::string> kEmbedBenchCases{"128x16", "8x256", "1x16"};
+
+struct EmbedBenchOptions {
+  std::string shape = "minilm";  // see embed_bench_shapes()
+  Precision precision = Precision::automatic;
+  MatrixForm weights = MatrixForm::precision;
+  int threads = 0;                 // 0: one per processor
+  std::vector<std::string> cases;  // TEXTSxTOKENS; empty: kEmbedBenchCases
+  double seconds = 2.0;            // for each case
+};
+
+struct EmbedBenchCase {
+  int64_t texts = 0, tokens = 0;             // tokens: of each text
+  double best_seconds = 0.0, seconds = 0.0;  // seconds: the median
+  std::vector<BenchOp> ops;                  // most expensive first
+};
+
+struct EmbedBenchReport {
+  std::string setup;
+  Precision precision = Precision::f32;
+  MatrixForm weights = MatrixForm::precision;
+  int threads = 0;
+  int64_t parameters = 0, peak_memory_bytes = 0;
+  std::vector<EmbedBenchCase> cases;
+};
+
+std::vector<std::string> embed_bench_shapes();
+
+// Times a text encoder of BERT's form with random weights: from tokens to embeddings.
+EmbedBenchReport bench_embed(const EmbedBenchOptions& options);
 
 }  // namespace heed

@@ -8,12 +8,12 @@
 #include "base/median.h"
 #include "base/system/clock.h"
 #include "base/system/memory.h"
-#include "base/system/threads.h"
 #include "bench/bench.h"
 #include "bench/roofline.h"
 #include "bench/train_shapes.h"
-#include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/machine/instruction_sets.h"
+#include "kernels/cpu/product/product.h"
+#include "kernels/devices/device_choice.h"
 #include "kernels/profiled_backend.h"
 #include "models/any_model.h"
 #include "models/config_keys.h"
@@ -109,6 +109,7 @@ class WholeStep {
 double timed_step(WholeStep& whole, Backend& backend) {
   const double begin = seconds_now();
   const double loss = whole.step(backend);
+  backend.wait();
   const double seconds = seconds_now() - begin;
   ensure(std::isfinite(loss), "bench", "the loss is {}", loss);
   return seconds;
@@ -174,7 +175,8 @@ double spread(const std::vector<double>& rounds) {
 }
 
 // Steps and yardstick alternate, so that a disturbance of either shows, and does not distort the share.
-void measure_rounds(WholeStep& whole, Backend& backend, int steps, Roofline& roofline, TrainBenchReport& report) {
+void measure_rounds(WholeStep& whole, Backend& backend, int steps, std::optional<Roofline>& roofline,
+                    TrainBenchReport& report) {
   constexpr int kRounds = 3;
   const int rounds = std::min(kRounds, steps);
   std::vector<double> all, medians;
@@ -185,10 +187,15 @@ void measure_rounds(WholeStep& whole, Backend& backend, int steps, Roofline& roo
     }
     all.insert(all.end(), times.begin(), times.end());
     medians.push_back(median(std::move(times)));
-    roofline.measure();
+    if (roofline) {
+      roofline->measure();
+    }
   }
   report.step_seconds = median(std::move(all));
-  report.disturbance = std::max(spread(medians), spread(roofline.rounds()));
+  report.disturbance = spread(medians);
+  if (roofline) {
+    report.disturbance = std::max(report.disturbance, spread(roofline->rounds()));
+  }
 }
 
 // An op is bound by the resource of which it uses at least half.
@@ -223,7 +230,8 @@ TrainBenchReport bench_train(const TrainBenchOptions& options) {
   const DType storage = storage_of(options.precision);
   require<ConfigError>(options.steps >= 0 && options.warmup_steps >= 0, "bench",
                        "{} steps after {} of warm-up, expected 0 or more of each", options.steps, options.warmup_steps);
-  const std::unique_ptr<Backend> backend = make_cpu_backend(thread_count(options.threads));
+  const std::unique_ptr<Backend> backend = make_backend(options.device, options.threads);
+  const bool has_yardstick = backend->device() == Device::cpu;
 
   Profile profile;
   TrainBenchReport report;
@@ -232,6 +240,7 @@ TrainBenchReport bench_train(const TrainBenchOptions& options) {
   report.bf16_products = cpu::fastest_bf16_products() == cpu::Bf16Products::pairs ? "pairs" : "widened";
   report.instruction_set = cpu::best_instruction_set();
   report.threads = backend->threads();
+  report.device = backend->device_name();
   report.target_tokens = shape.sequences * shape.length;
   {
     AdapterConfig adapter{.rank = options.adapter_rank, .matrices = options.adapter_matrices};
@@ -244,15 +253,21 @@ TrainBenchReport bench_train(const TrainBenchOptions& options) {
     report.trained_parameters = whole.trained_parameters();
     const int steps = warm_up(whole, *backend, options);
     whole.step(*make_profiled_backend(*backend, profile));
-    report.peak_memory_bytes = peak_memory_bytes();  // before the yardstick takes memory
-    Roofline roofline(profile, storage, report.threads);
+    // Before the yardstick takes memory.
+    report.peak_memory_bytes = has_yardstick ? peak_memory_bytes() : backend->arena().peak_bytes();
+    std::optional<Roofline> roofline;
+    if (has_yardstick) {
+      roofline.emplace(profile, storage, report.threads);
+    }
     measure_rounds(whole, *backend, steps, roofline, report);
-    roofline.report(report);
+    if (roofline) {
+      roofline->report(report);
+      report.memory_bytes_per_second = copy_rate(report.threads);
+    }
   }
-  report.memory_bytes_per_second = copy_rate(report.threads);
   report.target_tokens_per_second = static_cast<double>(report.target_tokens) / report.step_seconds;
   report.model_flops_per_second = profile.flops() / report.step_seconds;
-  report.share = report.model_flops_per_second / report.roofline_flops_per_second;
+  report.share = has_yardstick ? report.model_flops_per_second / report.roofline_flops_per_second : 0.0;
   break_down(profile, report);
   return report;
 }

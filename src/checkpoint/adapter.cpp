@@ -14,6 +14,7 @@
 #include "checkpoint/chat_template_file.h"
 #include "checkpoint/stored_model.h"
 #include "checkpoint/weights.h"
+#include "interchange/foreign_source.h"
 #include "models/any_model.h"
 
 namespace heed {
@@ -105,9 +106,9 @@ AdapterDescription load_adapter(const ModelFolder& folder) {
 
 std::string checksum_of_weights(const TensorFile& file) {
   const auto found = file.metadata().find(kWeightsChecksum);
-  require<FormatError>(
-      found != file.metadata().end(), file.path().string(),
-      "has no checksum, by which an adapter names its base: make a model directory of it with heed import");
+  if (found == file.metadata().end()) {
+    return checksum_of_tensors(file);
+  }
   verify_checksum(file);
   return found->second;
 }
@@ -138,13 +139,24 @@ ModelFolder base_of(const ModelFolder& folder, const AdapterDescription& descrip
   return {(std::filesystem::weakly_canonical(folder.path) / description.base).lexically_normal()};
 }
 
+bool has_base(const ModelFolder& folder, const AdapterDescription& description) {
+  const ModelFolder base = base_of(folder, description);
+  return is_foreign_model(base.path) || std::filesystem::exists(base.weights());
+}
+
 std::shared_ptr<const TensorFile> open_base(const ModelFolder& folder, const AdapterDescription& description,
                                             const std::filesystem::path& base) {
   const ModelFolder recorded = base.empty() ? base_of(folder, description) : ModelFolder{base};
-  require<IoError>(std::filesystem::exists(recorded.weights()), folder.path.string(),
+  const bool is_foreign = is_foreign_model(recorded.path);
+  require<IoError>(is_foreign || std::filesystem::exists(recorded.weights()), folder.path.string(),
                    "is an adapter, and its base is not in {}: put it there, or run heed merge with --model DIR",
                    recorded.path.string());
-  auto file = std::make_shared<const SafeTensors>(recorded.weights());
+  std::shared_ptr<const TensorFile> file;
+  if (is_foreign) {
+    file = open_foreign_weights(read_foreign_model(recorded.path));
+  } else {
+    file = std::make_shared<const SafeTensors>(recorded.weights());
+  }
   const std::string found = checksum_of_weights(*file);
   require<FormatError>(found == description.checksum, folder.path.string(),
                        "is an adapter for a base whose weights have the checksum {}, but those in {} have {}: it "

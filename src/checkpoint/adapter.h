@@ -35,11 +35,12 @@ void save_adapter(const ModelFolder& folder, const AdapterDescription& descripti
 // adapter.
 AdapterDescription load_adapter(const ModelFolder& folder);
 
-// The base as it should be. FormatError when the weights have no checksum.
+// What tells a base from others: what its file says or, of another program's model, what an import of it would say.
 std::string checksum_of_weights(const TensorFile& file);
 
-// Where the base is expected.
+// Where the base is expected, and whether it is there.
 ModelFolder base_of(const ModelFolder& folder, const AdapterDescription& description);
+bool has_base(const ModelFolder& folder, const AdapterDescription& description);
 // FormatError unless the adapter is one of a model with these weights.
 void require_adapter_of(const ModelFolder& folder, const AdapterDescription& description, const Weights& weights);
 

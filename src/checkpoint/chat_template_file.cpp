@@ -5,6 +5,7 @@
 #include "base/errors.h"
 #include "base/system/files.h"
 #include "base/text/json_depth.h"
+#include "interchange/gguf/gguf_model.h"
 
 namespace heed {
 namespace {
@@ -52,9 +53,23 @@ std::optional<std::string> template_in(const json& config, const std::string& wh
   fail<FormatError>(where, "\"chat_template\" has no template of the name \"default\"");
 }
 
+StoredChatTemplate with_marks(const std::string& text, const std::string& where, const json& config) {
+  return {.chat = ChatTemplate::parse(text, where),
+          .bos_token = token_in(config, kBosKey),
+          .eos_token = token_in(config, kEosKey)};
+}
+
 }  // namespace
 
 StoredChatTemplate load_chat_template(const ModelFolder& folder) {
+  if (is_gguf_model(folder.path)) {
+    const ForeignChat chat = read_gguf_chat(folder.path);
+    const std::string where = folder.path.string();
+    require<ConfigError>(chat.text.has_value(), where, "the model has no chat template");
+    return {.chat = ChatTemplate::parse(*chat.text, where + ": chat template"),
+            .bos_token = chat.bos_token,
+            .eos_token = chat.eos_token};
+  }
   const std::filesystem::path file = folder.path / kTemplateFile, config_file = folder.path / kTokenizerConfig;
   const json config = read_tokenizer_config(config_file);
   const bool own_file = std::filesystem::exists(file);
@@ -62,13 +77,31 @@ StoredChatTemplate load_chat_template(const ModelFolder& folder) {
   require<ConfigError>(text.has_value(), folder.path.string(),
                        "the model has no chat template: expected chat_template.jinja, or \"chat_template\" in "
                        "tokenizer_config.json");
-  const std::string where = own_file ? file.string() : config_file.string() + ": chat_template";
-  return {.chat = ChatTemplate::parse(*text, where),
-          .bos_token = token_in(config, kBosKey),
-          .eos_token = token_in(config, kEosKey)};
+  return with_marks(*text, own_file ? file.string() : config_file.string() + ": chat_template", config);
+}
+
+StoredChatTemplate load_chat_template(const ModelFolder& folder, const std::filesystem::path& file) {
+  return with_marks(read_file(file), file.string(), read_tokenizer_config(folder.path / kTokenizerConfig));
+}
+
+void save_chat_template(const ChatTemplate& chat, const ModelFolder& to) {
+  write_file(to.path / kTemplateFile, chat.text());
 }
 
 void copy_chat_template(const ModelFolder& from, const ModelFolder& to) {
+  if (is_gguf_model(from.path)) {
+    const ForeignChat chat = read_gguf_chat(from.path);
+    if (chat.text) {
+      json kept{{kTemplateKey, *chat.text}};
+      for (const auto& [key, token] : {std::pair{kBosKey, chat.bos_token}, std::pair{kEosKey, chat.eos_token}}) {
+        if (token) {
+          kept[key] = *token;
+        }
+      }
+      write_file(to.path / kTokenizerConfig, kept.dump(2) + "\n");
+    }
+    return;
+  }
   const json config = read_tokenizer_config(from.path / kTokenizerConfig);
   const bool own_file = std::filesystem::exists(from.path / kTemplateFile);
   if (!own_file && !config.contains(kTemplateKey)) {

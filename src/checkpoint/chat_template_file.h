@@ -19,8 +19,11 @@ struct StoredChatTemplate {
 // one named "default" counts. ConfigError, naming both, when the folder has neither; FormatError for a file that is not
 // what it should be.
 StoredChatTemplate load_chat_template(const ModelFolder& folder);
+// The same with the template in another file.
+StoredChatTemplate load_chat_template(const ModelFolder& folder, const std::filesystem::path& file);
 
 // Puts the chat template of one folder into another, whatever it says, if there is one.
 void copy_chat_template(const ModelFolder& from, const ModelFolder& to);
+void save_chat_template(const ChatTemplate& chat, const ModelFolder& to);
 
 }  // namespace heed

@@ -169,11 +169,41 @@ ModelMarks parse_marks(const json& object, const ModelConfig& config, const std:
           .family = optional_text(object, "family", where)};
 }
 
+// {"texts": {"query": "query: "}, "chosen": "query", "pooled": true}
+TextPrompts parse_prompts(const json& object, const std::string& where) {
+  require_known_keys(object, {"texts", "chosen", "pooled"}, "prompts", where);
+  TextPrompts prompts{.chosen = member(object, "chosen", json::value_t::string, where).get<std::string>()};
+  if (!member(object, "pooled", json::value_t::boolean, where).get<bool>()) {
+    prompts.pooled = PooledPrompt::no;
+  }
+  for (const auto& [name, text] : member(object, "texts", json::value_t::object, where).items()) {
+    require<FormatError>(text.is_string(), where, "prompts.texts.{} is {}, expected a string", shown(name),
+                         shown(text.dump()));
+    prompts.all.push_back({name, text.get<std::string>()});
+  }
+  require<FormatError>(
+      prompts.chosen.empty() || std::ranges::count(prompts.all, prompts.chosen, &TextPrompt::name) == 1, where,
+      "prompts.chosen is \"{}\", which is not among the prompts", shown(prompts.chosen));
+  return prompts;
+}
+
+json to_json(const TextPrompts& prompts) {
+  json texts = json::object();
+  for (const TextPrompt& prompt : prompts.all) {
+    texts[prompt.name] = prompt.text;
+  }
+  return {{"texts", texts}, {"chosen", prompts.chosen}, {"pooled", prompts.pooled == PooledPrompt::yes}};
+}
+
 // Another program's model.
 ModelDescription foreign_description(const std::filesystem::path& path) {
   const ForeignModel model = read_foreign_model(path);
-  ModelDescription description{
-      .config = model.config, .tokenizers = {}, .documents = model.documents, .columns = {}, .marks = model.marks};
+  ModelDescription description{.config = model.config,
+                               .tokenizers = {},
+                               .documents = model.documents,
+                               .columns = {},
+                               .marks = model.marks,
+                               .prompts = model.prompts};
   description.tokenizers.resize(tokenizer_roles(model.config.architecture).size());
   return description;
 }
@@ -187,7 +217,7 @@ ModelDescription parse_description(const std::string& text, const std::string& w
                        shown(root.value("version", json()).dump()), kVersion);
   ModelDescription description;
   from_json(member(root, "model", json::value_t::object, where), model_settings(description.config), where);
-  std::vector<std::string_view> keys{"format", "version", "model", "tokenizers", "marks"};
+  std::vector<std::string_view> keys{"format", "version", "model", "tokenizers", "marks", "prompts"};
   if (description.config.architecture == Architecture::causal_lm) {
     keys.emplace_back("documents");
   } else if (description.config.architecture == Architecture::encoder) {
@@ -201,6 +231,9 @@ ModelDescription parse_description(const std::string& text, const std::string& w
   }
   if (root.contains("marks")) {
     description.marks = parse_marks(member(root, "marks", json::value_t::object, where), description.config, where);
+  }
+  if (root.contains("prompts")) {
+    description.prompts = parse_prompts(member(root, "prompts", json::value_t::object, where), where);
   }
   description.tokenizers = parse_tokenizers(member(root, "tokenizers", json::value_t::object, where),
                                             description.config.architecture, where);
@@ -243,8 +276,8 @@ std::span<const TokenizerRole> tokenizer_roles(Architecture architecture) {
   return kPairRoles;
 }
 
-void save_description(const ModelFolder& folder, const ModelConfig& config, const Tokenizers& tokenizers,
-                      std::optional<Documents> documents, std::optional<TextColumns> columns, const ModelMarks& marks) {
+void save_description(const ModelFolder& folder, const ModelDescription& description, const Tokenizers& tokenizers) {
+  const ModelConfig& config = description.config;
   const std::span<const TokenizerRole> roles = tokenizer_roles(config.architecture);
   ensure(tokenizers.size() == roles.size(), "model directory", "{} tokenizers for {} roles", tokenizers.size(),
          roles.size());
@@ -264,25 +297,29 @@ void save_description(const ModelFolder& folder, const ModelConfig& config, cons
             {"version", kVersion},
             {"model", to_json(model_settings(copy))},
             {"tokenizers", std::move(names)}};
-  if (config.architecture == Architecture::causal_lm && documents) {
-    const auto it = std::ranges::find(kDocumentNames, *documents, &std::pair<std::string_view, Documents>::second);
+  if (config.architecture == Architecture::causal_lm && description.documents) {
+    const auto it =
+        std::ranges::find(kDocumentNames, *description.documents, &std::pair<std::string_view, Documents>::second);
     root["documents"] = it->first;
   }
-  if (config.architecture == Architecture::encoder && columns) {
-    root["pairs"] = *columns == TextColumns::pair;
+  if (config.architecture == Architecture::encoder && description.columns) {
+    root["pairs"] = *description.columns == TextColumns::pair;
   }
-  if (marks != ModelMarks{}) {
+  if (const ModelMarks& marks = description.marks; marks != ModelMarks{}) {
     root["marks"] = {{"target_start", marks.target_start},
                      {"language_form", marks.language_form},
                      {"ends", marks.ends},
                      {"family", marks.family}};
   }
+  if (description.prompts != TextPrompts{}) {
+    root["prompts"] = to_json(description.prompts);
+  }
   write_file(folder.config(), root.dump(2) + "\n");
 }
 
-void save_description(const ModelFolder& folder, const ModelDescription& description, const Tokenizers& tokenizers) {
-  save_description(folder, description.config, tokenizers, description.documents, description.columns,
-                   description.marks);
+void save_description(const ModelFolder& folder, const ModelConfig& config, const Tokenizers& tokenizers,
+                      std::optional<Documents> documents, std::optional<TextColumns> columns) {
+  save_description(folder, {config, {}, documents, columns, {}, {}}, tokenizers);
 }
 
 void require_no_model(const ModelFolder& folder) {

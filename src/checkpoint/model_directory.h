@@ -14,6 +14,7 @@
 #include "tensor_files/safetensors.h"
 #include "text/lines/documents.h"
 #include "text/model_marks.h"
+#include "text/text_prompts.h"
 #include "text/translation_tokenizers.h"
 
 namespace heed {
@@ -41,6 +42,8 @@ struct ModelDescription {
   std::optional<TextColumns> columns;
   // What another program's model reads and writes beside its texts; heed's own have none.
   ModelMarks marks;
+  // What it reads before texts that it embeds; heed's own have none.
+  TextPrompts prompts;
 };
 
 struct ModelFolder {
@@ -58,7 +61,7 @@ struct ModelFolder {
 // Writes the tokenizers' files and config.json, with their checksums.
 void save_description(const ModelFolder& folder, const ModelConfig& config, const Tokenizers& tokenizers,
                       std::optional<Documents> documents = Documents::none,
-                      std::optional<TextColumns> columns = std::nullopt, const ModelMarks& marks = {});
+                      std::optional<TextColumns> columns = std::nullopt);
 void save_description(const ModelFolder& folder, const ModelDescription& description, const Tokenizers& tokenizers);
 // ConfigError when the folder holds a model already.
 void require_no_model(const ModelFolder& folder);

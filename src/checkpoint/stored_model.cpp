@@ -21,7 +21,7 @@ std::string_view commands_for(Architecture architecture) {
     case Architecture::encoder:
       break;
   }
-  return "heed embed takes it, and heed classify or heed tag where it has labels";
+  return "heed embed takes it, heed classify or heed tag where it has labels, heed fill where it guesses masked tokens";
 }
 
 std::shared_ptr<const TensorFile> open_own_weights(const std::filesystem::path& path, const ModelFolder& folder,
@@ -68,6 +68,7 @@ StoredModel::StoredModel(const ModelFolder& folder, Backend& backend, DType stor
   tokenizers_ = load_tokenizers(folder, description);
   documents_ = description.documents;
   marks_ = description.marks;
+  prompts_ = description.prompts;
   columns_ = description.columns;
   if (holds_adapter(folder)) {
     const AdaptedWeights adapted(folder, config, {.file = weights, .base = {}});

@@ -38,6 +38,8 @@ class StoredModel {
   std::optional<TextColumns> columns() const { return columns_; }
   // What an encoder-decoder reads and writes beside its texts.
   const ModelMarks& marks() const { return marks_; }
+  // What a model reads before texts that it embeds.
+  const TextPrompts& prompts() const { return prompts_; }
   int64_t parameters() const { return weights_.elements(); }
   int64_t step_bytes() const;  // of the weights that a step of decoding reads
 
@@ -51,6 +53,7 @@ class StoredModel {
   std::optional<Documents> documents_;
   std::optional<TextColumns> columns_;
   ModelMarks marks_;
+  TextPrompts prompts_;
   Weights weights_;
   std::optional<AnyModel> model_;
 };

@@ -68,8 +68,6 @@ StoredForm form_of(StoredType type, const Shape& shape, const TensorFile& file) 
 
 }  // namespace
 
-std::string scales_of(const std::string& weight) { return weight + ".scales"; }
-
 std::string input_scale_of(const std::string& weight) { return weight + ".input_scale"; }
 
 std::string name_of_stored(const StoredTensor& tensor, const TensorFile& file) {

@@ -10,9 +10,7 @@
 
 namespace heed {
 
-// The names of the tensors that belong to a weight of integers: its scales, and the scale of all its inputs, which an
-// int8 matrix may have.
-std::string scales_of(const std::string& weight);
+// The name of the tensor with the scale of all inputs, which an int8 matrix may have beside its scales.
 std::string input_scale_of(const std::string& weight);
 
 // "int8"; of a type that weights do not have, as the file names it.

@@ -9,16 +9,20 @@
 
 #include "checkpoint/stored_panels.h"
 #include "checkpoint/stored_weight.h"
+#include "kernels/host_copy.h"
 #include "ops/trainable.h"
+#include "tensor/view_bytes.h"
 #include "tensor_files/tensor_values.h"
 
 namespace heed {
 namespace {
 
-std::span<const std::byte> bytes_of(const ConstView& master) {
+// Its bytes are brought to the host when they are asked for.
+TensorSource source_of(const Weight& weight, Backend& backend) {
+  const ConstView master = weight.trainable().master();
   ensure(master.type() == DType::f32, "weights", "masters of {}, expected f32", master);
-  const auto* const first = static_cast<const std::byte*>(host_address(master));
-  return {first, static_cast<size_t>(master.rows() * master.columns() * size_of(master.type()))};
+  return {weight.name(), StoredType::f32, stored_shape(weight.shape()),
+          [master, &backend](const ByteSink& write) { write(bytes_of(HostCopy(backend, master).view())); }};
 }
 
 // FormatError unless all tensors of the file are weights of the model, or scales of one.
@@ -67,8 +71,7 @@ void save_weights(const std::filesystem::path& path, const Trainables& trainable
     if (!weight.has_trainable()) {
       continue;
     }
-    tensors.push_back(tensor_source(weight.name(), StoredType::f32, stored_shape(weight.shape()),
-                                    bytes_of(weight.trainable().master())));
+    tensors.push_back(source_of(weight, trainables.backend()));
   }
   write_checked_safetensors(path, tensors, metadata);
 }
@@ -134,7 +137,9 @@ void load_frozen(const std::filesystem::path& path, Backend& backend, Trainables
     const std::vector<float> values = read_weight(file, file.at(weight.name()));
     require<FormatError>(file.at(weight.name()).shape == stored_shape(weight.shape()), path.string(),
                          "{}, but the model has F32{}", file.at(weight.name()).text(), weight.shape());
-    std::ranges::copy(values, static_cast<float*>(host_address(weight.trainable().master())));
+    HostRoom room(backend, weight.trainable().master());
+    std::ranges::copy(values, host<float>(room.view()).data);
+    room.put();
   }
   trainables.refresh(backend);
 }
@@ -157,8 +162,10 @@ void load_masters(const TensorFile& file, Backend& backend, Trainables& trainabl
   require_no_others(file, stored);
   verify_checksum(file);
   for (const Weight* const weight : stored) {
-    auto* const master = static_cast<float*>(host_address(weight->trainable().master()));
-    read_floats(file, file.at(weight->name()), {master, static_cast<size_t>(weight->shape().elements())});
+    HostRoom room(backend, weight->trainable().master());
+    read_floats(file, file.at(weight->name()),
+                {host<float>(room.view()).data, static_cast<size_t>(weight->shape().elements())});
+    room.put();
   }
   trainables.refresh(backend);
 }

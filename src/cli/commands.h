@@ -15,6 +15,7 @@ Command demo_command(const std::string& program);  // `program` is how it was ca
 Command embed_command();
 Command evaluate_command();
 Command export_command();
+Command fill_command();
 Command generate_command();
 Command import_command();
 Command inspect_command();

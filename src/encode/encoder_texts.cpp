@@ -1,35 +1,16 @@
 #include "encode/encoder_texts.h"
 
 #include <algorithm>
-#include <functional>
-#include <numeric>
 #include <utility>
 
-#include "ops/rows/select_rows.h"
+#include "encode/text_frames.h"
+#include "text/lines/multiline.h"
 #include "text/lines/text_pair.h"
 #include "text/token_ids.h"
 #include "text/unicode/unicode.h"
 
 namespace heed {
 namespace {
-
-constexpr int64_t kReadingTokens = 2048;  // about this many in one pass
-
-// As the tokenizer's file has it, or heed's own form: `begin a end`, `begin a separator b end`.
-std::vector<FramePart> reading_frame(const Tokenizer& tokenizer, int texts) {
-  if (const std::span<const FramePart> own = tokenizer.frame(texts); !own.empty()) {
-    return {own.begin(), own.end()};
-  }
-  const SpecialTokens& special = tokenizer.special();
-  require<FormatError>(special.eos != kNoToken, "tokenizer", "it has no eos, which ends a text");
-  const TokenId begin = special.bos == kNoToken ? special.eos : special.bos;
-  const TokenId separator = special.sep == kNoToken ? special.eos : special.sep;
-  if (texts == 1) {
-    return {{.token = begin}, {.text = 0}, {.token = special.eos}};
-  }
-  return {
-      {.token = begin}, {.text = 0}, {.token = separator}, {.text = 1, .type = 1}, {.token = special.eos, .type = 1}};
-}
 
 size_t tokens_of(std::span<const FramePart> frame) {
   return static_cast<size_t>(std::ranges::count(frame, FramePart::kToken, &FramePart::text));
@@ -42,99 +23,41 @@ void cut_to(size_t room, std::vector<int32_t>& first, std::vector<int32_t>& seco
   }
 }
 
-// Batches of similar lengths, longest first.
-std::vector<std::vector<size_t>> reading_batches(std::span<const EncodedText> texts) {
-  std::vector<size_t> order(texts.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::ranges::stable_sort(order, std::greater(), [&](size_t i) { return texts[i].ids.size(); });
-  std::vector<std::vector<size_t>> batches;
-  int64_t tokens = 0;
-  for (const size_t i : order) {
-    const auto more = static_cast<int64_t>(texts[i].ids.size());
-    if (batches.empty() || tokens + more > kReadingTokens) {
-      batches.emplace_back();
-      tokens = 0;
-    }
-    batches.back().push_back(i);
-    tokens += more;
-  }
-  return batches;
-}
-
-std::vector<float> floats_of(ConstView row) {
-  std::vector<float> values;
-  for (int64_t r = 0; r < row.rows(); ++r) {
-    for (int64_t c = 0; c < row.columns(); ++c) {
-      values.push_back(row.type() == DType::bf16 ? static_cast<float>(host<bf16>(row)(r, c)) : host<float>(row)(r, c));
-    }
-  }
-  return values;
-}
-
-// Reads all texts: make(pass, sequences, texts of the batch) gives a matrix, of whose rows rows_of(text) belong to each
-// text.
-template <class Make, class RowsOf>
-std::vector<std::vector<float>> read_all(const TextReader& reader, std::span<const EncodedText> texts, Make make,
-                                         RowsOf rows_of) {
-  const std::vector<std::vector<size_t>> batches = reading_batches(texts);
-  std::vector<std::vector<float>> found(texts.size());
-  reader.lanes.run(batches.size(), [&](size_t task, Backend& backend) {
-    std::vector<const EncodedText*> batch;
-    std::ranges::transform(batches[task], std::back_inserter(batch), [&](size_t i) { return &texts[i]; });
-    Pass pass = Pass::infer(backend, reader.storage);
-    const Sequences sequences = sequences_of(batch, reader.model.config().token_types);
-    const Var result = make(pass, sequences, batch);
-    int64_t row = 0;
-    for (const size_t i : batches[task]) {
-      const int64_t rows = rows_of(texts[i]);
-      found[i] = floats_of(result.value().row_range(row, rows));
-      row += rows;
-    }
-  });
-  return found;
-}
-
-// The rows of words' first tokens in a batch.
-std::vector<int32_t> word_rows(const Sequences& sequences, const std::vector<const EncodedText*>& batch) {
-  std::vector<int32_t> rows;
-  for (size_t s = 0; s < batch.size(); ++s) {
-    for (const int32_t row : batch[s]->first_of_words) {
-      rows.push_back(static_cast<int32_t>(sequences.segments().begin(static_cast<int64_t>(s))) + row);
-    }
-  }
-  return rows;
-}
-
 }  // namespace
 
-EncodedText encode_text_or_pair(const Tokenizer& tokenizer, const TextOrPair& text, int64_t max_length,
-                                TooLong too_long, const std::string& where) {
-  const std::vector<FramePart> frame = reading_frame(tokenizer, text.second == nullptr ? 1 : 2);
-  require_text(text.first, where);
-  std::vector<int32_t> first = ids_of(tokenizer.encode(text.first)), second;
-  if (text.second != nullptr) {
-    require_text(*text.second, where);
-    second = ids_of(tokenizer.encode(*text.second));
-  }
+EncodedText encode_framed(std::span<const FramePart> frame, TextIds texts, const LengthLimit& limit,
+                          const std::string& where) {
   const size_t around = tokens_of(frame);
-  const auto most = static_cast<size_t>(max_length);
+  const auto most = static_cast<size_t>(limit.max_length);
   require<FormatError>(most > around, where, "the model takes {} tokens, of which special tokens alone need {}", most,
                        around);
-  require<FormatError>(too_long == TooLong::truncate || first.size() + second.size() + around <= most, where,
-                       "{} tokens with special tokens, but the model takes at most {}",
-                       first.size() + second.size() + around, most);
-  cut_to(most - around, first, second);
+  const size_t all = texts.first.size() + texts.second.size() + around;
+  require<FormatError>(limit.policy == TooLong::truncate || all <= most, where,
+                       "{} tokens with special tokens, but the model takes at most {}", all, most);
+  cut_to(most - around, texts.first, texts.second);
   EncodedText encoded;
   for (const FramePart& part : frame) {
     if (part.text == FramePart::kToken) {
       encoded.ids.push_back(part.token.value);
     } else {
-      const std::vector<int32_t>& ids = part.text == 0 ? first : second;
+      const std::vector<int32_t>& ids = part.text == 0 ? texts.first : texts.second;
       encoded.ids.insert(encoded.ids.end(), ids.begin(), ids.end());
     }
     encoded.types.resize(encoded.ids.size(), part.type);
   }
   return encoded;
+}
+
+EncodedText encode_text_or_pair(const Tokenizer& tokenizer, const TextOrPair& text, int64_t max_length,
+                                TooLong too_long, const std::string& where) {
+  const std::vector<FramePart> frame = encoder_frame(tokenizer, text.second == nullptr ? 1 : 2);
+  require_text(text.first, where);
+  TextIds ids{ids_of(tokenizer.encode(text.first)), {}};
+  if (text.second != nullptr) {
+    require_text(*text.second, where);
+    ids.second = ids_of(tokenizer.encode(*text.second));
+  }
+  return encode_framed(frame, std::move(ids), {max_length, too_long}, where);
 }
 
 EncodedText encode_line(const Tokenizer& tokenizer, const std::string& line, TextColumns columns, int64_t max_length,
@@ -144,6 +67,44 @@ EncodedText encode_line(const Tokenizer& tokenizer, const std::string& line, Tex
   }
   const TextPair pair = split_pair(line, where);
   return encode_text_or_pair(tokenizer, {pair.first, &pair.second}, max_length, too_long, where);
+}
+
+EncodedText encode_masked(const Tokenizer& tokenizer, const std::string& text, TokenId mask, int64_t max_length,
+                          const std::string& where) {
+  require_text(text, where);
+  EncodedText encoded = encode_framed(encoder_frame(tokenizer, 1), {ids_of(tokenizer.encode_masked(text, mask)), {}},
+                                      {max_length, TooLong::refuse}, where);
+  for (size_t row = 0; row < encoded.ids.size(); ++row) {
+    if (encoded.ids[row] == mask.value) {
+      encoded.masks.push_back(static_cast<int32_t>(row));
+    }
+  }
+  require<FormatError>(!encoded.masks.empty(), where, "has no mask, which is written {}", tokenizer.piece(mask));
+  return encoded;
+}
+
+EncodedText encode_prompted(const PromptedReading& reading, const TextOrPair& text, const std::string& where) {
+  const Tokenizer& tokenizer = reading.tokenizer;
+  const auto ids = [&](const std::string& one) {
+    require_text(one, where);
+    return ids_of(reading.architecture == Architecture::causal_lm ? encode_text(tokenizer, one)
+                                                                  : tokenizer.encode(one));
+  };
+  const bool is_pair = text.second != nullptr;
+  require<ConfigError>(!is_pair || reading.architecture == Architecture::encoder, where,
+                       "the model reads single texts, not pairs of them");
+  const std::vector<FramePart> frame =
+      is_pair ? encoder_frame(tokenizer, 2) : embedding_frame(reading.architecture, tokenizer, reading.documents);
+  EncodedText encoded =
+      encode_framed(frame, {ids(reading.prompt + text.first), is_pair ? ids(*text.second) : std::vector<int32_t>()},
+                    {reading.max_length, TooLong::refuse}, where);
+  require<FormatError>(!encoded.ids.empty(), where, "is empty, and the model has no token to read instead");
+  if (reading.pooled == PooledPrompt::no && !reading.prompt.empty()) {
+    const auto first_text = std::ranges::find(frame, 0, &FramePart::text);
+    const int64_t prompt = first_text - frame.begin() + std::ssize(ids(reading.prompt));
+    encoded.unpooled = std::min<int64_t>(prompt, std::ssize(encoded.ids) - 1);
+  }
+  return encoded;
 }
 
 EncodedText encode_words(const Tokenizer& tokenizer, std::span<const std::string> words, int64_t max_length,
@@ -161,7 +122,7 @@ EncodedText encode_words(const Tokenizer& tokenizer, std::span<const std::string
       }
     }
   };
-  for (const FramePart& part : reading_frame(tokenizer, 1)) {
+  for (const FramePart& part : encoder_frame(tokenizer, 1)) {
     if (part.text == FramePart::kToken) {
       encoded.ids.push_back(part.token.value);
     } else {
@@ -188,37 +149,6 @@ Sequences sequences_of(std::span<const EncodedText* const> texts, int64_t token_
     sequences.set_types(std::move(types));
   }
   return sequences;
-}
-
-std::vector<std::vector<float>> head_scores(const TextReader& reader, std::span<const EncodedText> texts) {
-  const EncoderOnly& model = reader.model.encoder_only();
-  if (reader.model.config().head == Head::token_labels) {
-    return read_all(
-        reader, texts,
-        [&](Pass& pass, const Sequences& sequences, const std::vector<const EncodedText*>& batch) {
-          const Hidden words(select_rows(pass, model.hidden(pass, sequences).var(), word_rows(sequences, batch)));
-          return model.logits(pass, words).var();
-        },
-        [](const EncodedText& text) { return static_cast<int64_t>(text.first_of_words.size()); });
-  }
-  return read_all(
-      reader, texts,
-      [&](Pass& pass, const Sequences& sequences, const auto&) {
-        return model.logits(pass, model.pooled(pass, sequences)).var();
-      },
-      [](const EncodedText&) { return int64_t{1}; });
-}
-
-std::vector<std::vector<float>> embeddings(const TextReader& reader, std::span<const EncodedText> texts,
-                                           std::optional<Pooling> pooling) {
-  const EncoderOnly& model = reader.model.encoder_only();
-  const Pooling kind = pooling.value_or(reader.model.config().text_pooling);
-  return read_all(
-      reader, texts,
-      [&](Pass& pass, const Sequences& sequences, const auto&) {
-        return model.text_embeddings(pass, sequences, kind).var();
-      },
-      [](const EncodedText&) { return int64_t{1}; });
 }
 
 }  // namespace heed

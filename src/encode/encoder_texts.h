@@ -1,4 +1,4 @@
-// Texts for an encoder: as tokens, in batches of similar lengths; and what its head, or its rows, give for each.
+// Texts as the tokens that a model reads.
 #pragma once
 
 #include <optional>
@@ -8,17 +8,19 @@
 
 #include "heed/types/labeled_files.h"
 #include "heed/types/tokenizer.h"
-#include "kernels/lanes.h"
-#include "models/any_model.h"
+#include "models/config.h"
+#include "nn/batch.h"
+#include "text/lines/documents.h"
+#include "text/text_prompts.h"
 #include "text/tokenizer.h"
 
 namespace heed {
 
-// One text a is `begin a end`, two texts a and b are `begin a separator b end`, with types 0 up to the separator and 1
-// after it. begin is bos (or eos, where there is none), end is eos, separator is sep (or eos).
 struct EncodedText {
   std::vector<int32_t> ids, types;
   std::vector<int32_t> first_of_words;  // the row of each word's first token, where labels are of words
+  std::vector<int32_t> masks;           // the rows of masks, where they are to be filled
+  int64_t unpooled = 0;                 // rows at its beginning that its embedding is not made of
 };
 
 // A text, or two that are read together.
@@ -27,31 +29,44 @@ struct TextOrPair {
   const std::string* second = nullptr;
 };
 
-// FormatError, naming `where`, for text that is not UTF-8 or, unless it is to be truncated, is too long. Of two texts
-// that are truncated, the longer one loses tokens at its end until both fit.
+// The tokens of a text, or of two.
+struct TextIds {
+  std::vector<int32_t> first, second;
+};
+
+// FormatError, naming `where`, for texts that are too long, unless they are to be truncated: the longer one then loses
+// tokens at its end until both fit.
+EncodedText encode_framed(std::span<const FramePart> frame, TextIds texts, const LengthLimit& limit,
+                          const std::string& where);
+
+// FormatError, naming `where`, for text that is not UTF-8 or, unless it is to be truncated, is too long.
 EncodedText encode_text_or_pair(const Tokenizer& tokenizer, const TextOrPair& text, int64_t max_length,
                                 TooLong too_long, const std::string& where);
 // The text of a line, or the two that it holds.
 EncodedText encode_line(const Tokenizer& tokenizer, const std::string& line, TextColumns columns, int64_t max_length,
                         TooLong too_long, const std::string& where);
+// With the rows of masks. FormatError also for a text without one.
+EncodedText encode_masked(const Tokenizer& tokenizer, const std::string& text, TokenId mask, int64_t max_length,
+                          const std::string& where);
+
+// How a model of any kind reads a text to embed it: behind a prompt, if there is one.
+struct PromptedReading {
+  Architecture architecture;
+  const Tokenizer& tokenizer;
+  std::optional<Documents> documents;  // of a language model
+  int64_t max_length;
+  std::string prompt = {};
+  PooledPrompt pooled = PooledPrompt::yes;
+};
+// ConfigError for a pair where the model is no encoder; FormatError as above. Empty texts have the tokens around them
+// alone, and where there are none, FormatError.
+EncodedText encode_prompted(const PromptedReading& reading, const TextOrPair& text, const std::string& where);
+
 // FormatError also for an empty list of words.
 EncodedText encode_words(const Tokenizer& tokenizer, std::span<const std::string> words, int64_t max_length,
                          const std::string& where);
 
 // A batch for a model, with rows numbered from first_row on. Types are given where the model has them.
 Sequences sequences_of(std::span<const EncodedText* const> texts, int64_t token_types, uint64_t first_row = 0);
-
-struct TextReader {
-  const AnyModel& model;
-  DType storage;
-  Lanes& lanes;
-};
-
-// The head's scores of each text: one for each label, or for each label of each word, word by word. What a text gets
-// does not depend on the others.
-std::vector<std::vector<float>> head_scores(const TextReader& reader, std::span<const EncodedText> texts);
-// The embedding of each text, by this pooling or the model's own, and its text layer where it has one.
-std::vector<std::vector<float>> embeddings(const TextReader& reader, std::span<const EncodedText> texts,
-                                           std::optional<Pooling> pooling);
 
 }  // namespace heed

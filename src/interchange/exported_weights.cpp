@@ -43,7 +43,16 @@ float scale_of_embedding(const ModelConfig& config) {
       config.embedding_scale == EmbeddingScale::sqrt_model ? std::sqrt(static_cast<double>(config.model)) : 1.0);
 }
 
+// Other programs store the gains themselves, not what they have above 1.
+bool is_gain_above_one(const NamedTensor& tensor, const ModelConfig& config) {
+  const WeightIdentity& weight = tensor.rows.front().weight->identity();
+  return config.norm_gain == NormGain::plus_one && weight.term == WeightTerm::factor && is_of_norm(weight);
+}
+
 Values foreign_values(Values values, const NamedTensor& tensor, const ModelConfig& config) {
+  if (is_gain_above_one(tensor, config)) {
+    std::ranges::for_each(values, [](float& x) { x += 1.0F; });
+  }
   switch (tensor.form) {
     case ForeignForm::rotated_pairs:
       return with_rotated_pairs(values, tensor.count(), config.width_of_head());
@@ -80,7 +89,9 @@ GgufTensor exported(const NamedTensor& tensor, const ModelConfig& config, const 
 
 std::vector<GgufTensor> exported_weights(ForeignNames names, const ModelConfig& config, const Weights& weights,
                                          const TensorFile& stored, GgufType type) {
-  if (config.tying != Tying::none && config.embedding_scale != EmbeddingScale::none) {
+  const bool has_factor = std::ranges::any_of(
+      names.tensors, [](const ForeignTensor& tensor) { return tensor.form == ForeignForm::scaled_by_model; });
+  if (config.tying != Tying::none && config.embedding_scale != EmbeddingScale::none && has_factor) {
     for (ForeignTensor& tensor : names.tensors) {
       if (tensor.roles.front() == WeightRole::logits) {
         tensor.roles = {WeightRole::token_embedding};

@@ -11,7 +11,7 @@
 namespace heed {
 
 // Matrices in `type`; vectors and tables of positions in f32. They refer to the file, which they read when their turn
-// comes. A tied output projection is written where the table of embeddings has a factor, since llama.cpp applies none
+// comes. A tied output projection is written where the table of embeddings has a factor that llama.cpp does not apply
 // after the look-up; otherwise llama.cpp finds it by itself. ConfigError for a matrix whose rows are not whole blocks
 // of the type.
 std::vector<GgufTensor> exported_weights(ForeignNames names, const ModelConfig& config, const Weights& weights,

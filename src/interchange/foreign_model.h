@@ -11,6 +11,7 @@
 #include "models/config.h"
 #include "text/lines/documents.h"
 #include "text/model_marks.h"
+#include "text/text_prompts.h"
 
 namespace heed {
 
@@ -28,6 +29,7 @@ struct ForeignModel {
   std::shared_ptr<const TensorArchive> archive;
   std::optional<Documents> documents = {};  // of a decoder; see ModelDescription
   ModelMarks marks = {};
+  TextPrompts prompts = {};
   std::vector<SettingOrigin> origins;
   std::vector<std::string> unread;  // keys that say nothing that heed knows
 

@@ -1,6 +1,7 @@
 #include "interchange/foreign_source.h"
 
 #include "interchange/ctranslate2/ctranslate2_model.h"
+#include "interchange/gguf/gguf_model.h"
 #include "interchange/huggingface/huggingface_model.h"
 #include "interchange/huggingface/tokenizer_files.h"
 #include "interchange/marian/marian_model.h"
@@ -8,10 +9,13 @@
 namespace heed {
 
 bool is_foreign_model(const std::filesystem::path& path) {
-  return is_huggingface_model(path) || is_ctranslate2(path) || is_marian(path);
+  return is_gguf_model(path) || is_huggingface_model(path) || is_ctranslate2(path) || is_marian(path);
 }
 
 ForeignModel read_foreign_model(const std::filesystem::path& path) {
+  if (is_gguf_model(path)) {
+    return read_gguf_model(path);
+  }
   if (is_ctranslate2(path)) {
     return read_ctranslate2_model(path).model;
   }
@@ -19,6 +23,9 @@ ForeignModel read_foreign_model(const std::filesystem::path& path) {
 }
 
 Tokenizers read_foreign_tokenizers(const std::filesystem::path& path, const ForeignModel& model) {
+  if (is_gguf_model(path)) {
+    return {read_gguf_tokenizer(path, model)};
+  }
   if (is_ctranslate2(path)) {
     return read_ctranslate2_tokenizers(path, model);
   }

@@ -9,7 +9,10 @@
 
 #include "base/errors.h"
 #include "base/text/excerpt.h"
+#include "interchange/archive/block_values.h"
 #include "models/any_model.h"
+#include "tensor/float16.h"
+#include "tensor/half.h"
 
 namespace heed {
 namespace {
@@ -83,6 +86,53 @@ void require_nothing_else(const TensorArchive& archive, const ForeignNames& name
   }
 }
 
+// What rounding changed in tensors of blocks.
+struct RoundedBlocks {
+  int64_t tensors = 0;
+  double squares = 0.0, errors = 0.0;
+
+  void add(const ArchiveTensor& tensor, StoredType to) {
+    const int64_t elements = tensor.elements(), at_once = 256 * block_of(tensor.type).elements;
+    ++tensors;
+    for (int64_t first = 0; first < elements; first += at_once) {
+      std::vector<float> values(static_cast<size_t>(std::min(at_once, elements - first)));
+      read_floats(tensor, first, values);
+      const std::vector<float> scales =
+          to == StoredType::u8 ? scale_changes(tensor, first, values.size()) : std::vector<float>();
+      for (size_t i = 0; i < values.size(); ++i) {
+        const double exact = static_cast<double>(values[i]);
+        if (!(std::abs(values[i]) <= kLargestHalf)) {
+          continue;  // such a matrix is refused when it is loaded
+        }
+        const double rounded = scales.empty()
+                                   ? static_cast<double>(widened_half(narrowed_half(values[i])))
+                                   : exact * static_cast<double>(scales[i / static_cast<size_t>(kInt4Block)]);
+        squares += exact * exact;
+        errors += (exact - rounded) * (exact - rounded);
+      }
+    }
+  }
+  double relative_error() const { return squares > 0.0 ? std::sqrt(errors / squares) : 0.0; }
+
+ private:
+  static constexpr int64_t kInt4Block = 32;
+
+  // Rounded scales over exact ones.
+  static std::vector<float> scale_changes(const ArchiveTensor& tensor, int64_t first, size_t values) {
+    const BlockSize block = block_of(ForeignType::q4_0);
+    std::vector<float> changes;
+    for (size_t i = 0; i < values / static_cast<size_t>(block.elements); ++i) {
+      const std::byte* const from =
+          tensor.bytes.data() + (first / block.elements + static_cast<int64_t>(i)) * block.bytes;
+      uint16_t exact = 0, rounded = 0;
+      std::memcpy(&exact, from, sizeof exact);
+      read_q4_0_scales(from, 1, reinterpret_cast<std::byte*>(&rounded));
+      changes.push_back(widened_half(exact) == 0.0F ? 1.0F : widened_bf16(rounded) / widened_half(exact));
+    }
+    return changes;
+  }
+};
+
 }  // namespace
 
 ForeignWeights::ForeignWeights(std::shared_ptr<const TensorArchive> archive, const ForeignNames& names,
@@ -129,16 +179,18 @@ void ForeignWeights::add_weight(const Weight& weight, std::vector<Piece> pieces)
   const Shape& shape = weight.shape();
   require<FormatError>(rows == shape[0], path().string(), "nothing gives {}, which the model has as {}",
                        rows == 0 ? weight.name() : fmt::format("row {} of {}", rows, weight.name()), shape);
-  StoredTensor tensor{.name = weight.name()};
+  StoredTensor tensor{.name = weight.name(), .type = type_for(weight, pieces)};
   for (int axis = 0; axis < shape.rank(); ++axis) {
     tensor.shape.push_back(shape[axis]);
   }
-  const ForeignType type = pieces.front().tensor->type;
-  const bool keeps_type =
-      weight.use() != WeightUse::vector && is_float_of(type) && std::ranges::all_of(pieces, [&](const Piece& piece) {
-        return piece.tensor->type == type && piece.form != ForeignForm::scaled_by_model;
-      });
-  tensor.type = keeps_type ? *stored_type(type) : StoredType::f32;
+  if (tensor.type == StoredType::u8) {
+    const BlockSize block = block_of(ForeignType::q4_0);
+    add({.name = scales_of(weight.name()),
+         .type = StoredType::bf16,
+         .shape = {shape.rows(), shape.columns() / block.elements}});
+    pieces_.emplace(scales_of(weight.name()), pieces);
+    tensor.shape.back() /= 2;
+  }
   if (is_as_stored(pieces, tensor)) {
     const Piece& only = pieces.front();
     const auto row_bytes = static_cast<size_t>(tensor.row_bytes());
@@ -147,6 +199,30 @@ void ForeignWeights::add_weight(const Weight& weight, std::vector<Piece> pieces)
   }
   add(tensor);
   pieces_.emplace(weight.name(), std::move(pieces));
+}
+
+StoredType ForeignWeights::type_for(const Weight& weight, const std::vector<Piece>& pieces) const {
+  const auto are_all = [&](auto&& condition) {
+    return std::ranges::all_of(pieces, [&](const Piece& piece) { return condition(piece.tensor->type); });
+  };
+  const bool is_kept = weight.use() != WeightUse::vector && std::ranges::none_of(pieces, [](const Piece& piece) {
+                         return piece.form == ForeignForm::scaled_by_model;
+                       });
+  const bool has_transposed =
+      std::ranges::any_of(pieces, [](const Piece& piece) { return piece.form == ForeignForm::transposed; });
+  const ForeignType first = pieces.front().tensor->type;
+  if (!is_kept) {
+    return StoredType::f32;
+  }
+  if (is_float_of(first) && are_all([&](ForeignType type) { return type == first; })) {
+    return *stored_type(first);
+  }
+  if (!has_transposed && are_all([](ForeignType type) { return type == ForeignType::q4_0; })) {
+    return StoredType::u8;
+  }
+  return !has_transposed && are_all([](ForeignType type) { return is_block(type) || type == ForeignType::f16; })
+             ? StoredType::f16
+             : StoredType::f32;
 }
 
 bool ForeignWeights::is_as_stored(const std::vector<Piece>& pieces, const StoredTensor& tensor) const {
@@ -182,9 +258,37 @@ std::span<const std::byte> ForeignWeights::rows(const StoredTensor& tensor, RowS
   return buffer;
 }
 
+// Some rows that follow each other there, too.
+void ForeignWeights::read_converted(const Piece& piece, const StoredTensor& tensor, RowSpan rows, std::byte* to) const {
+  const BlockSize block = block_of(ForeignType::q4_0);
+  // Values behind each stored one: two of four bits in a byte, or all that share a scale.
+  const int64_t each = tensor.type == StoredType::u8 ? 2 : tensor.type == StoredType::bf16 ? block.elements : 1;
+  const int64_t columns = tensor.elements() / tensor.rows() * each, elements = rows.count * columns;
+  if (each > 1) {
+    const std::byte* const from = piece.tensor->bytes.data() + rows.first * columns / block.elements * block.bytes;
+    const auto read = tensor.type == StoredType::u8 ? read_q4_0_integers : read_q4_0_scales;
+    read(from, elements / block.elements, to);
+    return;
+  }
+  if (tensor.type == StoredType::f16) {
+    std::vector<float> values(static_cast<size_t>(elements));
+    read_floats(*piece.tensor, rows.first * columns, values);
+    require<FormatError>(std::ranges::all_of(values, [](float x) { return std::abs(x) <= kLargestHalf; }),
+                         archive_->where(*piece.tensor), "{} holds values beyond f16", piece.tensor->text());
+    std::vector<uint16_t> halves(values.size());
+    std::ranges::transform(values, halves.begin(), narrowed_half);
+    std::memcpy(to, halves.data(), halves.size() * sizeof(uint16_t));
+    return;
+  }
+  const std::span values(reinterpret_cast<float*>(to), static_cast<size_t>(elements));
+  read_floats(*piece.tensor, rows.first * columns, values);
+  if (piece.form == ForeignForm::scaled_by_model) {
+    std::ranges::for_each(values, [&](float& x) { x = static_cast<float>(static_cast<double>(x) / embedding_scale_); });
+  }
+}
+
 void ForeignWeights::read_rows(const Piece& piece, const StoredTensor& tensor, RowSpan rows, std::byte* to) const {
   const auto row_bytes = static_cast<size_t>(tensor.row_bytes());
-  const int64_t columns = tensor.elements() / tensor.rows();
   const bool same_type = stored_type(piece.tensor->type) == tensor.type;
   for (int64_t done = 0; done < rows.count;) {
     // As many rows at once as follow each other there, too.
@@ -199,17 +303,30 @@ void ForeignWeights::read_rows(const Piece& piece, const StoredTensor& tensor, R
       std::ranges::copy(bytes, to);
       archive_->give_back(bytes);
     } else {
-      auto* const values = reinterpret_cast<float*>(to);
-      const auto elements = static_cast<size_t>(count * columns);
-      read_floats(*piece.tensor, row * columns, {values, elements});
-      if (piece.form == ForeignForm::scaled_by_model) {
-        std::ranges::for_each(std::span(values, elements),
-                              [&](float& x) { x = static_cast<float>(static_cast<double>(x) / embedding_scale_); });
-      }
+      read_converted(piece, tensor, {row, count}, to);
     }
     to += size;
     done += count;
   }
+}
+
+std::vector<ForeignWeights::Conversion> ForeignWeights::conversions() const {
+  std::map<std::pair<ForeignType, StoredType>, RoundedBlocks> sums;
+  std::set<const ArchiveTensor*> seen;
+  for (const StoredTensor& tensor : tensors()) {
+    for (const Piece& piece : pieces_.find(tensor.name)->second) {
+      const bool is_rounded = tensor.type == StoredType::u8 || tensor.type == StoredType::f16;
+      if (is_rounded && is_block(piece.tensor->type) && seen.insert(piece.tensor).second) {
+        sums[{piece.tensor->type, tensor.type}].add(*piece.tensor, tensor.type);
+        archive_->give_back(piece.tensor->bytes);
+      }
+    }
+  }
+  std::vector<Conversion> conversions;
+  for (const auto& [types, sum] : sums) {
+    conversions.push_back({types.first, types.second, sum.tensors, sum.relative_error()});
+  }
+  return conversions;
 }
 
 // The tensor has a column for each row; some rows are neighbouring columns.

@@ -14,7 +14,8 @@
 namespace heed {
 
 // Rows are converted when they are asked for; those that the archive holds as they are stay where they are mapped.
-// Matrices keep the type of a float, all else is f32.
+// Matrices keep the type of a float; q4_0 becomes a matrix of four bits, its integers, with scales in bf16; other blocks
+// become f16, and all else f32.
 class ForeignWeights final : public TensorFile {
  public:
   // FormatError, naming tensor and file: for one that is missing or has another shape than the model, for a copy that
@@ -26,6 +27,16 @@ class ForeignWeights final : public TensorFile {
   // The archive's tensors that a weight is made of.
   std::vector<std::string> sources_of(std::string_view weight) const;
   void give_back(std::span<const std::byte> bytes) const override { archive_->give_back(bytes); }
+
+  // What became of matrices in blocks of one type.
+  struct Conversion {
+    ForeignType from;
+    StoredType to;
+    int64_t tensors = 0;
+    double relative_error = 0.0;  // of all values, by the root of their squares
+  };
+  // Reads them all.
+  std::vector<Conversion> conversions() const;
 
  private:
   // Some rows of a weight, and where the archive has them.
@@ -41,7 +52,9 @@ class ForeignWeights final : public TensorFile {
   // Which row of the tensor has row `row` of those of its roles.
   int64_t row_in(const Piece& piece, int64_t row) const;
   bool is_as_stored(const std::vector<Piece>& pieces, const StoredTensor& tensor) const;
+  StoredType type_for(const Weight& weight, const std::vector<Piece>& pieces) const;
   void read_rows(const Piece& piece, const StoredTensor& tensor, RowSpan rows, std::byte* to) const;
+  void read_converted(const Piece& piece, const StoredTensor& tensor, RowSpan rows, std::byte* to) const;
   void read_transposed(const Piece& piece, const StoredTensor& tensor, RowSpan rows, std::byte* to) const;
   void add_weight(const Weight& weight, std::vector<Piece> pieces);
 

@@ -30,13 +30,13 @@ struct Dropout {
     return {key, first_row, std::min(threshold, 65535U), 0};
   }
 
-  bool active() const { return threshold > 0; }
-  float scale() const { return static_cast<float>(65536.0 / (65536.0 - threshold)); }
+  constexpr bool active() const { return threshold > 0; }
+  constexpr float scale() const { return static_cast<float>(65536.0 / (65536.0 - threshold)); }
   // The factor of one value: 0 or scale(). Vector kernels compute the same, many columns at a time.
-  float factor(const RowRandom& row, uint32_t column) const {
+  constexpr float factor(const RowRandom& row, uint32_t column) const {
     return row.draw16(first_column + column) < threshold ? 0.0F : scale();
   }
-  RowRandom row(int64_t index) const { return RowRandom(key, first_row + static_cast<uint64_t>(index)); }
+  constexpr RowRandom row(int64_t index) const { return RowRandom(key, first_row + static_cast<uint64_t>(index)); }
 };
 
 }  // namespace heed

@@ -74,12 +74,14 @@ class Backend {
  public:
   explicit Backend(Backing arena = Backing::memory)
       : own_arena_(std::make_unique<Arena>(arena)), arena_(own_arena_.get()) {}
+  explicit Backend(MemorySource& source) : own_arena_(std::make_unique<Arena>(source)), arena_(own_arena_.get()) {}
   // Shares the memory of `before`: for a backend that wraps another one.
   explicit Backend(Backend& before) : arena_(before.arena_) {}
   virtual ~Backend() = default;
 
   virtual std::string_view name() const = 0;
   virtual Device device() const = 0;
+  virtual std::string device_name() const { return {}; }  // of what is not the processor
   virtual DType master_type() const = 0;
   virtual bool supports(DType storage) const = 0;  // asked when a model is built
   virtual int threads() const = 0;
@@ -96,6 +98,9 @@ class Backend {
       body(task, *this);
     }
   }
+
+  // Waits until all that was asked for is computed.
+  virtual void wait() {}
 
   Arena& arena() { return *arena_; }
   // Zeros, outside the arena: for what outlives a step, such as weights, their gradients and an optimizer's moments.

@@ -44,6 +44,10 @@ double visible_pairs(const Segments& queries, const Segments& keys, const Visibi
   return pairs;
 }
 
+const void* address_of(const ConstView& view) {
+  return view.device() == Device::cpu ? host_address(view) : device_address(view);
+}
+
 class ProfiledBackend final : public Backend {
  public:
   ProfiledBackend(Backend& inner, Profile& profile) : Backend(inner), inner_(inner), profile_(profile) {}
@@ -52,6 +56,7 @@ class ProfiledBackend final : public Backend {
 
   std::string_view name() const override { return inner_.name(); }
   Device device() const override { return inner_.device(); }
+  std::string device_name() const override { return inner_.device_name(); }
   DType master_type() const override { return inner_.master_type(); }
   bool supports(DType storage) const override { return inner_.supports(storage); }
   int threads() const override { return inner_.threads(); }
@@ -63,6 +68,7 @@ class ProfiledBackend final : public Backend {
     }
     time("on lanes", 0.0, 0.0, [&] { inner_.run_on_lanes(tasks, body); });
   }
+  void wait() override { inner_.wait(); }
   Tensor keep(Shape shape, DType type) override { return inner_.keep(shape, type); }
   std::unique_ptr<PackedWeight> pack(const Shape& shape, ProductTypes types, const RowSource& rows) override {
     return inner_.pack(shape, types, rows);
@@ -292,7 +298,7 @@ class ProfiledBackend final : public Backend {
   double product(const ProductShape& shape, const ConstView& matrix) {
     if (profile_.records) {
       ++profile_.products[shape];
-      profile_.flops_of_matrices[host_address(matrix)] += shape.flops();
+      profile_.flops_of_matrices[address_of(matrix)] += shape.flops();
     }
     return shape.flops();
   }
@@ -305,6 +311,7 @@ class ProfiledBackend final : public Backend {
     }
     const auto begin = std::chrono::steady_clock::now();
     call();
+    inner_.wait();
     OpProfile& entry = profile_.ops[op];
     entry.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     entry.flops += flops;

@@ -26,7 +26,7 @@ struct Visibility {
   bool operator==(const Visibility&) const = default;
 
   // The predicate, for a query and a key by position.
-  bool sees(int64_t query, int64_t key) const {
+  constexpr bool sees(int64_t query, int64_t key) const {
     return (reach == Reach::full || key <= query) && (window == 0 || (query - key < window && key - query < window)) &&
            (query - key) % stride == 0;
   }
@@ -40,7 +40,7 @@ struct Visibility {
   struct Range {
     int64_t begin, end;
   };
-  Range range(int64_t first, int64_t last, int64_t keys) const {
+  constexpr Range range(int64_t first, int64_t last, int64_t keys) const {
     const int64_t begin = window == 0 ? 0 : std::max<int64_t>(0, first - window + 1);
     const int64_t after_window = window == 0 ? keys : last + window;
     const int64_t after_reach = reach == Reach::causal ? last + 1 : keys;
@@ -48,7 +48,7 @@ struct Visibility {
   }
 
   // How many of the keys [0, keys) a query sees.
-  int64_t count(int64_t query, int64_t keys) const {
+  constexpr int64_t count(int64_t query, int64_t keys) const {
     const Range near = range(query, query, keys);
     // Those before `end` that are a whole number of strides away from the query, less those before `begin`.
     const auto strides = [this](int64_t distance) {

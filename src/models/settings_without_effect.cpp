@@ -19,8 +19,6 @@ std::vector<SettingUse> uses(const ModelConfig& c) {
   constexpr std::string_view kTurns = R"(rotary_scaling "yarn" and "llama3")";
   const bool rotary = c.positions == Positions::rotary, bias = c.has_relative_bias();
   const bool reads_turns = rotary && is_by_turns(c.rotary_scaling);
-  constexpr std::string_view kEncoders = R"(architecture "encoder")";
-  const bool encodes = c.architecture == Architecture::encoder;
   const bool of_text = c.head == Head::one_label || c.head == Head::several_labels || c.head == Head::number;
   const bool of_labels = c.has_labels();
   return {
@@ -48,11 +46,9 @@ std::vector<SettingUse> uses(const ModelConfig& c) {
       {"norm_bias", c.norm == NormKind::layer, R"(norm "layer")"},
       {"init_deviation", c.init == InitScheme::normal, R"(init "normal")"},
       {"head_layer_norm", c.head_layer.has_value(), "a head_layer"},
-      {"text_pooling", encodes, kEncoders},
       {"text_width", false, "imported models: no task trains it"},
       {"text_activation", c.text_width > 0, "a text_width above 0"},
       {"text_bias", c.text_width > 0, "a text_width above 0"},
-      {"text_normalized", encodes, kEncoders},
       {"pooling", of_text, R"(head "label", "labels" and "number")"},
       {"labels", of_labels, R"(head "label", "labels" and "token-labels")"},
   };

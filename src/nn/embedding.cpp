@@ -52,12 +52,18 @@ Tensor sinusoidal_positions(int64_t rows, const Sinusoids& sinusoids, DType type
   return table;
 }
 
-std::shared_ptr<const Tensor> SinusoidalPositions::reaching(int64_t count, DType type) {
+std::shared_ptr<const Tensor> SinusoidalPositions::reaching(int64_t count, Backend& backend) {
   const std::lock_guard lock(mutex_);
   const int64_t there = table_ == nullptr ? 0 : table_->shape()[0];
   if (count > there) {
     const int64_t rows = std::max(count, std::min(max_length_, std::max(kFirstPositions, 2 * count)));
-    table_ = std::make_shared<const Tensor>(sinusoidal_positions(rows, sinusoids_, type));
+    Tensor table = sinusoidal_positions(rows, sinusoids_, backend.master_type());
+    if (backend.device() != Device::cpu) {
+      const Tensor on_host = std::move(table);
+      table = backend.keep(on_host.shape(), on_host.type());
+      backend.copy(on_host.view(), table.view());
+    }
+    table_ = std::make_shared<const Tensor>(std::move(table));
   }
   return table_;
 }
@@ -101,7 +107,7 @@ Var Embedding::operator()(Pass& pass, const Sequences& sequences) const {
           "a sequence of {} tokens, but positions for {}", sequences.segments().max_length(), max_length_);
   std::shared_ptr<const Tensor> sinusoids;
   if (sinusoidal_ != nullptr && sequences.rows() > 0) {
-    sinusoids = sinusoidal_->reaching(std::ranges::max(sequences.positions()) + 1, pass.backend().master_type());
+    sinusoids = sinusoidal_->reaching(std::ranges::max(sequences.positions()) + 1, pass.backend());
   }
   const std::vector<int32_t> all_of_first_type(
       types_ != nullptr && sequences.types().empty() ? static_cast<size_t>(sequences.rows()) : 0);

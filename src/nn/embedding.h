@@ -47,8 +47,8 @@ class SinusoidalPositions {
   SinusoidalPositions(int64_t max_length, const Sinusoids& sinusoids)
       : max_length_(max_length), sinusoids_(sinusoids) {}
 
-  // At least `count` rows.
-  std::shared_ptr<const Tensor> reaching(int64_t count, DType type);
+  // At least `count` rows, in the backend's memory and its master type.
+  std::shared_ptr<const Tensor> reaching(int64_t count, Backend& backend);
 
  private:
   int64_t max_length_;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <span>
 
+#include "kernels/host_copy.h"
 #include "ops/attention/spread_buckets.h"
 
 namespace heed {
@@ -12,19 +13,22 @@ namespace {
 
 constexpr int64_t kFirstDistances = 64;
 
-Var alibi_table(std::span<const double> slopes, int64_t first, int64_t last, DType type) {
+Var alibi_table(Backend& backend, std::span<const double> slopes, int64_t first, int64_t last) {
   const auto heads = static_cast<int64_t>(slopes.size());
-  Tensor table({heads, last - first + 1}, type);
+  const DType type = backend.master_type();
+  Tensor table = keep_readable(backend, {heads, last - first + 1}, type);
+  HostRoom room(backend, table.view());
   for (int64_t head = 0; head < heads; ++head) {
     for (int64_t distance = first; distance <= last; ++distance) {
       const double score = -slopes[static_cast<size_t>(head)] * static_cast<double>(std::abs(distance));
       if (type == DType::f64) {
-        host<double>(table.view())(head, distance - first) = score;
+        host<double>(room.view())(head, distance - first) = score;
       } else {
-        host<float>(table.view())(head, distance - first) = static_cast<float>(score);
+        host<float>(room.view())(head, distance - first) = static_cast<float>(score);
       }
     }
   }
+  room.put();
   return Var(std::move(table), 0);
 }
 
@@ -51,8 +55,7 @@ RelativeScores Alibi::scores(Pass& pass, int64_t furthest) const {
     const std::vector<double> slopes = alibi_slopes(heads_);
     const std::span<const double> own =
         std::span(slopes).subspan(static_cast<size_t>(own_.first), static_cast<size_t>(own_.count));
-    known_.table =
-        alibi_table(own, -reaching, reach_ == Visibility::Reach::causal ? 0 : reaching, pass.backend().master_type());
+    known_.table = alibi_table(pass.backend(), own, -reaching, reach_ == Visibility::Reach::causal ? 0 : reaching);
   }
   return known_;
 }

@@ -1,6 +1,6 @@
 #include "ops/pass.h"
 
-#include <algorithm>
+#include "kernels/host_copy.h"
 
 namespace heed {
 
@@ -12,7 +12,7 @@ Pass Pass::train(Backend& backend, DType storage, Tape& tape, RandomKey key) {
 
 Tensor Pass::indices(std::span<const int32_t> values) const {
   Tensor tensor({static_cast<int64_t>(values.size())}, DType::i32, backend_->arena());
-  std::ranges::copy(values, tensor.data<int32_t>());
+  put_values(*backend_, values, tensor.view());
   return tensor;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/host_copy.h"
 #include "ops/trainable.h"
 
 namespace heed {
@@ -37,7 +38,8 @@ void Weight::store(Backend& backend, ProductTypes types, const RowSource& rows) 
     packed_ = backend.pack(shape_, types, rows);
     return;
   }
-  own_ = Tensor(shape_, use_ == WeightUse::vector ? backend.master_type() : types.inputs);
+  const DType type = use_ == WeightUse::vector ? backend.master_type() : types.inputs;
+  own_ = keep_readable(backend, shape_, type);
   value_ = own_.view();
   const int64_t at_once = std::max<int64_t>(1, kElementsAtOnce / shape_.columns());
   for (int64_t first = 0; first < shape_.rows(); first += at_once) {

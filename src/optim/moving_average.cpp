@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/host_copy.h"
+
 namespace heed {
 
 MovingAverage::MovingAverage(Backend& backend, Trainables& trainables, const SliceOwners& owners, double decay)
@@ -10,8 +12,8 @@ MovingAverage::MovingAverage(Backend& backend, Trainables& trainables, const Sli
       trainables_(trainables),
       owners_(owners),
       decay_(decay),
-      average_({trainables.masters().elements()}, backend.master_type()),
-      set_aside_(average_.shape(), average_.type()) {}
+      average_(keep_readable(backend, {trainables.masters().elements()}, backend.master_type())),
+      set_aside_(keep_readable(backend, average_.shape(), average_.type())) {}
 
 void MovingAverage::begin() { backend_.copy(trainables_.masters(), average_.view()); }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/system/memory.h"
+#include "kernels/host_copy.h"
 
 namespace heed {
 namespace {
@@ -14,8 +15,7 @@ View matrix_in(const View& flat, int64_t first, int64_t rows, int64_t columns) {
   if (flat.empty()) {
     return {};
   }
-  auto* const address = static_cast<std::byte*>(host_address(flat)) + first * size_of(flat.type());
-  return {address, flat.type(), rows, columns, columns};
+  return flat.column_range(first, rows * columns).regrouped(rows, columns, columns);
 }
 
 }  // namespace
@@ -39,12 +39,12 @@ Optimizer::Optimizer(Backend& backend, Trainables& trainables, const OptimizerCo
       owners_(std::move(owners)),
       first_moments_(backend.keep({trainables.masters().elements()}, backend.master_type())),
       second_moments_(backend.keep({trainables.masters().elements()}, backend.master_type())),
-      squared_norms_({static_cast<int64_t>(owners_.slices().size())}, DType::f64),
-      squared_norm_({1}, DType::f64),
-      applied_({1}, DType::f64) {
+      squared_norms_(keep_readable(backend, {static_cast<int64_t>(owners_.slices().size())}, DType::f64)),
+      squared_norm_(keep_readable(backend, {1}, DType::f64)),
+      applied_(keep_readable(backend, {1}, DType::f64)) {
   config.validate();
   split_weights();
-  own_norms_ = Tensor({static_cast<int64_t>(own_slices_.size())}, DType::f64);
+  own_norms_ = keep_readable(backend, {static_cast<int64_t>(own_slices_.size())}, DType::f64);
 }
 
 SliceOwners Optimizer::divide(const Trainables& trainables, const OptimizerConfig& config, RankOf own,
@@ -215,14 +215,19 @@ int64_t Optimizer::resident_bytes() const {
   for (const View& view :
        {first_moments_.view(), second_moments_.view(), trainables_.copies().empty() ? View() : trainables_.masters()}) {
     if (!view.empty()) {
-      bytes += heed::resident_bytes(host_address(view), view.elements() * size_of(view.type()));
+      const int64_t all = view.elements() * size_of(view.type());
+      bytes += view.device() == Device::cpu ? heed::resident_bytes(host_address(view), all) : all;
     }
   }
   return bytes;
 }
 
-int64_t Optimizer::updates() const { return static_cast<int64_t>(*applied_.data<double>()); }
+int64_t Optimizer::updates() const { return static_cast<int64_t>(on_host(applied_)); }
 
-double Optimizer::gradient_norm() const { return std::sqrt(*squared_norm_.data<double>()); }
+double Optimizer::gradient_norm() const { return std::sqrt(on_host(squared_norm_)); }
+
+double Optimizer::on_host(const Tensor& scalar) const {
+  return *host<double>(HostCopy(trainables_.backend(), scalar.view()).view()).data;
+}
 
 }  // namespace heed

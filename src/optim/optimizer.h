@@ -82,6 +82,7 @@ class Optimizer {
   };
 
   void split_weights();
+  double on_host(const Tensor& scalar) const;
   bool is_of_muon(const Weight& weight) const;
   void leave_to_muon(const Weight& weight, int64_t parts, int64_t first);
   void leave_to_adam(const ElementRange& range);

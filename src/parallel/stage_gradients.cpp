@@ -4,8 +4,7 @@ namespace heed {
 namespace {
 
 View weight_in(const View& flat, int64_t offset, const Shape& shape) {
-  auto* const address = static_cast<std::byte*>(host_address(flat)) + offset * size_of(flat.type());
-  return {address, flat.type(), shape.rows(), shape.columns(), shape.columns()};
+  return flat.column_range(offset, shape.elements()).regrouped(shape.rows(), shape.columns(), shape.columns());
 }
 
 }  // namespace

@@ -172,7 +172,7 @@ class Report {
       note(fmt::format("No {} yet: there are no samples.", own.filename().string()));
       return;
     }
-    if (content_.adapter && !fs::exists(base_of(folder_, *content_.adapter).weights())) {
+    if (content_.adapter && !has_base(folder_, *content_.adapter)) {
       note(fmt::format("The adapter's base is not in {}: there are no samples.",
                        base_of(folder_, *content_.adapter).path.string()));
       return;
@@ -268,7 +268,9 @@ class Report {
       return;
     }
     Scheduler scheduler({stored.model(), backend, DType::f32});
-    Samples samples = translate_samples({scheduler, {stored.source(), stored.target()}}, lines, search());
+    Samples samples = translate_samples(
+        {.scheduler = scheduler, .tokenizers = {stored.source(), stored.target()}, .marks = stored.marks()}, lines,
+        search());
     content_.samples = std::move(samples.translated);
     content_.heads = std::move(samples.heads);
     content_.notes.insert(content_.notes.end(), samples.notes.begin(), samples.notes.end());
@@ -278,7 +280,9 @@ class Report {
     const TranslationRecipe* const translation = recipe_ ? recipe_->find<TranslationRecipe>() : nullptr;
     const TranslationValidationRecipe validation =
         translation != nullptr ? translation->validation : TranslationValidationRecipe{};
-    return {.beam = options_.beam > 0 ? options_.beam : validation.beam, .length_penalty = validation.length_penalty};
+    return {.beam = options_.beam > 0 ? options_.beam : validation.beam,
+            .length_penalty = validation.length_penalty,
+            .languages = translation != nullptr ? translation->data.languages : LanguagePair{}};
   }
 
   const ReportOptions& options_;

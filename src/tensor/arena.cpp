@@ -14,6 +14,7 @@ namespace heed {
 namespace {
 
 constexpr int64_t kAlignment = 64;
+constexpr int64_t kDeviceAlignment = 256;
 constexpr int64_t kLargePage = int64_t{2} << 20;
 constexpr int64_t kWritable = int64_t{1} << 28;  // where hosts write indices without backing; takes what is written
 constexpr int64_t kMost = int64_t{1} << 46;      // no system has so many addresses
@@ -62,8 +63,14 @@ Arena::Arena(Backing backing) : backing_(backing) {
   }
 }
 
+Arena::Arena(MemorySource& source) : backing_(Backing::memory), source_(&source) {}
+
 Arena::~Arena() {
   for (const Range& range : ranges_) {
+    if (source_ != nullptr) {
+      source_->release(range.address);
+      continue;
+    }
     munmap(range.address, static_cast<size_t>(range.bytes));
   }
 }
@@ -93,7 +100,7 @@ Arena::Block Arena::allocate(int64_t bytes) {
   }
   require<IoError>(bytes <= kMost || backing_ == Backing::none, "memory",
                    "a block of {} bytes, more than can be addressed", bytes);
-  block.bytes_ = round_up(bytes, kAlignment);
+  block.bytes_ = round_up(bytes, source_ != nullptr ? kDeviceAlignment : kAlignment);
   block.address_ = take(block.bytes_);
   block.arena_ = this;
   in_use_ += block.bytes_;
@@ -147,11 +154,14 @@ void Arena::grow_for(int64_t bytes) {
   const int64_t ahead = held / 4, missing = bytes - at_end;
   const bool grown = extend(whole_pages(std::max(missing, ahead))) || extend(whole_pages(missing)) ||
                      add_range(whole_pages(std::max(bytes, ahead))) || add_range(whole_pages(bytes));
+  if (!grown && source_ != nullptr) {
+    source_->refuse(whole_pages(missing), in_use_);
+  }
   require<IoError>(grown, "memory", "the system refused {} more bytes beside {} in use", whole_pages(missing), in_use_);
 }
 
 bool Arena::extend(int64_t bytes) {
-  if (ranges_.empty()) {
+  if (ranges_.empty() || source_ != nullptr) {
     return false;
   }
   std::byte* const end = ranges_.back().address + ranges_.back().bytes;
@@ -168,7 +178,9 @@ bool Arena::extend(int64_t bytes) {
 }
 
 bool Arena::add_range(int64_t bytes) {
-  std::byte* const address = map_memory(distant_address(), bytes);
+  // Ranges of a device may be neighbours, and still no block may lie in two of them: a gap stays between them.
+  std::byte* const address =
+      source_ != nullptr ? source_->allocate(bytes + kDeviceAlignment) : map_memory(distant_address(), bytes);
   if (address == nullptr) {
     return false;
   }

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "tensor/device.h"
+
 namespace heed {
 
 // none: blocks have a size and no memory of their own. All begin at one address, so that what is written to one is lost
@@ -15,12 +17,13 @@ enum class Backing : uint8_t { memory, none };
 
 // A first-fit allocator over memory that grows as it is used: by a quarter at least, in place where the addresses
 // behind it are free, else by another range. Nothing is reserved ahead, so limits of the address space and systems that
-// count reservations see what is used. The memory is kept between steps: once the largest batch has been seen, a step
+// count reservations see what is used. Of a device it comes from a MemorySource, by ranges. The memory is kept between steps: once the largest batch has been seen, a step
 // asks the system for nothing. Forward allocates in order and backward releases in reverse, so the blocks behave like a
 // stack, while gradients fill the holes. Not thread-safe: one pass, one arena.
 class Arena {
  public:
   explicit Arena(Backing backing = Backing::memory);
+  explicit Arena(MemorySource& source);  // which must outlive it
   ~Arena();
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
@@ -45,9 +48,11 @@ class Arena {
     int64_t bytes_ = 0;
   };
 
-  // 64-byte aligned; contents undefined. Zero bytes give an empty block. IoError where the system has no more.
+  // 64-byte aligned, of a device 256; contents undefined. Zero bytes give an empty block. IoError where the system has no
+  // more, DeviceError where a device has not.
   Block allocate(int64_t bytes);
 
+  Device device() const { return source_ != nullptr ? source_->device() : Device::cpu; }
   int64_t bytes_in_use() const { return in_use_; }
   int64_t peak_bytes() const { return peak_; }
   int64_t extent() const { return former_bytes_ + used_; }  // addresses used so far, but for gaps between ranges
@@ -67,6 +72,7 @@ class Arena {
   void note_use(const Block& block);
 
   Backing backing_;
+  MemorySource* source_ = nullptr;      // of what is not the host's memory
   std::vector<Range> ranges_;           // the last one grows
   std::map<std::byte*, int64_t> free_;  // by address, neighbours always merged
   int64_t in_use_ = 0, peak_ = 0;

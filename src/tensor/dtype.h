@@ -51,12 +51,12 @@ struct bf16 {
 
   bf16() = default;
   // Rounds to nearest, ties to even; NaN stays NaN (quiet).
-  explicit bf16(float value) {
+  constexpr explicit bf16(float value) {
     const uint32_t u = std::bit_cast<uint32_t>(value);
     const bool is_nan = (u & 0x7fffffffU) > 0x7f800000U;
     bits = static_cast<uint16_t>(is_nan ? (u >> 16) | 0x40U : (u + 0x7fffU + ((u >> 16) & 1U)) >> 16);
   }
-  explicit operator float() const { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
+  constexpr explicit operator float() const { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
 };
 
 template <class T>

@@ -19,6 +19,7 @@ class Segments {
   int64_t begin(int64_t s) const { return offsets_[static_cast<size_t>(s)]; }
   int64_t end(int64_t s) const { return offsets_[static_cast<size_t>(s) + 1]; }
   int64_t length(int64_t s) const { return end(s) - begin(s); }
+  std::span<const int64_t> offsets() const { return offsets_; }  // count + 1: where each begins, and the end
   int64_t max_length() const { return max_length_; }
 
   // Index of row 0 in the whole batch, when this is one shard of it: random draws are numbered by it.

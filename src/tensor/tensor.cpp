@@ -65,10 +65,19 @@ ConstView ConstView::as_column() const {
   return {address_, type_, columns_, 1, 1, device_};
 }
 
+ConstView ConstView::regrouped(int64_t rows, int64_t columns, int64_t stride) const {
+  return {address_, type_, rows, columns, stride, device_};
+}
+
 std::string ConstView::text() const { return fmt::format("{}[{}, {}]", name_of(type_), rows_, columns_); }
 
 const void* host_address(const ConstView& view) {
   ensure(view.device_ == Device::cpu, "view", "{} is not in host memory", view);
+  return view.address_;
+}
+
+const void* device_address(const ConstView& view) {
+  ensure(view.device_ != Device::cpu, "view", "{} is in host memory", view);
   return view.address_;
 }
 
@@ -133,7 +142,7 @@ void Tensor::discard(int64_t first, int64_t count) {
   std::memset(begin + to_page + pages, 0, size - to_page - pages);
 }
 
-Tensor::Tensor(Shape shape, DType type, Arena& arena) : shape_(shape), type_(type) {
+Tensor::Tensor(Shape shape, DType type, Arena& arena) : shape_(shape), type_(type), device_(arena.device()) {
   block_ = arena.allocate(bytes() == 0 ? 64 : bytes());
   address_ = block_.address();
 }
@@ -147,7 +156,7 @@ Tensor Tensor::at(void* address, Shape shape, DType type) {
 }
 
 View Tensor::view() const {
-  return empty() ? View() : View(address_, type_, shape_.rows(), shape_.columns(), shape_.columns());
+  return empty() ? View() : View(address_, type_, shape_.rows(), shape_.columns(), shape_.columns(), device_);
 }
 
 }  // namespace heed

@@ -11,11 +11,10 @@
 
 #include "base/errors.h"
 #include "tensor/arena.h"
+#include "tensor/device.h"
 #include "tensor/dtype.h"
 
 namespace heed {
-
-enum class Device : uint8_t { cpu, cuda };
 
 // Up to four extents, outermost first.
 class Shape {
@@ -66,12 +65,15 @@ class ConstView {
   ConstView column_range(int64_t first, int64_t count) const;
   ConstView row_range(int64_t first, int64_t count) const;
   ConstView as_column() const;  // of one row: its elements as rows of one
-  std::string text() const;     // "bf16[2048, 512]"
+  // Other rows of the same memory, from the first element on, for who knows that they lie within it.
+  ConstView regrouped(int64_t rows, int64_t columns, int64_t stride) const;
+  std::string text() const;  // "bf16[2048, 512]"
 
  private:
   template <class T>
   friend HostView<const T> host(const ConstView& view);
   friend const void* host_address(const ConstView& view);
+  friend const void* device_address(const ConstView& view);
 
   const std::byte* address_ = nullptr;
   int64_t rows_ = 0, columns_ = 0, stride_ = 0;
@@ -89,6 +91,9 @@ class View : public ConstView {
   View column_range(int64_t first, int64_t count) const { return View(ConstView::column_range(first, count)); }
   View row_range(int64_t first, int64_t count) const { return View(ConstView::row_range(first, count)); }
   View as_column() const { return View(ConstView::as_column()); }
+  View regrouped(int64_t rows, int64_t columns, int64_t stride) const {
+    return View(ConstView::regrouped(rows, columns, stride));
+  }
 
  private:
   explicit View(const ConstView& part) : ConstView(part) {}  // a part of a view of this kind
@@ -145,12 +150,18 @@ inline void* host_address(const View& view) {
   return const_cast<void*>(host_address(static_cast<const ConstView&>(view)));
 }
 
+// The same in the memory of a device, for its backend alone.
+const void* device_address(const ConstView& view);
+inline void* device_address(const View& view) {
+  return const_cast<void*>(device_address(static_cast<const ConstView&>(view)));
+}
+
 // Owns an arena block or memory of its own, shaped.
 class Tensor {
  public:
   Tensor() = default;
-  Tensor(Shape shape, DType type);                // zeros, memory of its own
-  Tensor(Shape shape, DType type, Arena& arena);  // undefined contents
+  Tensor(Shape shape, DType type);                // zeros, the host's memory, of its own
+  Tensor(Shape shape, DType type, Arena& arena);  // undefined contents, where the arena is
   // Somebody else's memory, or an address alone, behind which there is none.
   static Tensor at(void* address, Shape shape, DType type);
 
@@ -159,6 +170,7 @@ class Tensor {
   int64_t elements() const { return shape_.elements(); }
   int64_t bytes() const { return elements() * size_of(type_); }
   bool empty() const { return address_ == nullptr; }
+  Device device() const { return device_; }
 
   View view() const;  // rows x columns of the shape
 
@@ -183,6 +195,7 @@ class Tensor {
 
   Shape shape_;
   DType type_ = DType::f32;
+  Device device_ = Device::cpu;
   std::byte* address_ = nullptr;
   Arena::Block block_;
   std::unique_ptr<std::byte, Free> own_;

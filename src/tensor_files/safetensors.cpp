@@ -116,6 +116,20 @@ TensorSource tensor_source(std::string name, StoredType type, std::vector<int64_
   return {std::move(name), type, std::move(shape), [bytes](const ByteSink& sink) { sink(bytes); }};
 }
 
+TensorSource tensor_source(const TensorFile& file, const StoredTensor& tensor) {
+  return {tensor.name, tensor.type, tensor.shape, [&file, &tensor](const ByteSink& sink) {
+            constexpr int64_t kBytesAtOnce = 4 << 20;
+            const int64_t at_once = std::max<int64_t>(1, kBytesAtOnce / std::max<int64_t>(1, tensor.row_bytes()));
+            std::vector<std::byte> buffer;
+            for (int64_t first = 0; first < tensor.rows(); first += at_once) {
+              const RowSpan rows{first, std::min(at_once, tensor.rows() - first)};
+              sink(file.rows(tensor, rows, buffer));
+              file.give_back(tensor.bytes.first(
+                  std::min(tensor.bytes.size(), static_cast<size_t>((first + rows.count) * tensor.row_bytes()))));
+            }
+          }};
+}
+
 void write_safetensors(const std::filesystem::path& target, std::span<const TensorSource> tensors,
                        const Metadata& metadata) {
   const std::string where = target.string();
@@ -140,10 +154,20 @@ void write_checked_safetensors(const std::filesystem::path& target, std::span<co
                                Metadata metadata) {
   Checksum checksum;
   for (const TensorSource& tensor : tensors) {
-    tensor.bytes([&](std::span<const std::byte> bytes) { checksum.add(bytes); });
+    tensor.bytes([&](std::span<const std::byte> bytes) { checksum.add_part(bytes); });
+    checksum.end_parts();
   }
   metadata[kChecksum] = checksum.text();
   write_safetensors(target, tensors, metadata);
+}
+
+std::string checksum_of_tensors(const TensorFile& file) {
+  Checksum checksum;
+  for (const StoredTensor& tensor : file.tensors()) {
+    tensor_source(file, tensor).bytes([&](std::span<const std::byte> bytes) { checksum.add_part(bytes); });
+    checksum.end_parts();
+  }
+  return checksum.text();
 }
 
 void require_checksum(const TensorFile& file) {

@@ -45,6 +45,9 @@ struct TensorSource {
 TensorSource tensor_source(std::string name, StoredType type, std::vector<int64_t> shape,
                            std::span<const std::byte> bytes);
 
+// A tensor of another file, some rows at a time. Both must outlive it.
+TensorSource tensor_source(const TensorFile& file, const StoredTensor& tensor);
+
 // Writes the tensors in the given order; the file is complete or does not exist. Tensors are stored end to end, from a
 // multiple of 64: they are aligned to their elements if wider elements come first, and to 64 bytes if those of a
 // multiple of 64 bytes come before all others. FormatError for names that the format can't represent (duplicates,
@@ -55,6 +58,8 @@ void write_safetensors(const std::filesystem::path& target, std::span<const Tens
 // The same for our own files, with a checksum of the tensors in the metadata. Requests the bytes twice.
 void write_checked_safetensors(const std::filesystem::path& target, std::span<const TensorSource> tensors,
                                Metadata metadata);
+// That checksum of a file's tensors, whether its metadata have it or not.
+std::string checksum_of_tensors(const TensorFile& file);
 // What becomes of memory that was read.
 enum class AfterReading : uint8_t { give_back, keep };
 // FormatError for a file without a checksum; for files that only heed writes.

@@ -18,6 +18,8 @@ std::string StoredTensor::text() const {
   return fmt::format("{} {}[{}]", shown(name), name_of(type), fmt::join(shape, ", "));
 }
 
+std::string scales_of(const std::string& weight) { return weight + ".scales"; }
+
 const StoredTensor* TensorFile::find(std::string_view name) const {
   const auto it = index_.find(name);
   return it == index_.end() ? nullptr : &tensors_[it->second];

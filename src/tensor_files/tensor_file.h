@@ -31,6 +31,9 @@ struct StoredTensor {
   std::string text() const;  // "encoder.0.attention.query F32[512, 512]"
 };
 
+// The tensor with the scales of a matrix of integers.
+std::string scales_of(const std::string& weight);
+
 // Neighbouring rows of a tensor.
 struct RowSpan {
   int64_t first, count;

@@ -55,6 +55,22 @@ std::optional<TokenId> Tokenizer::find(std::string_view piece) const {
 
 std::vector<TokenId> Tokenizer::encode(std::string_view text) const { return encode_normalized(normalize(text)); }
 
+TokenId Tokenizer::mask() const { return find("<mask>").value_or(find("[MASK]").value_or(kNoToken)); }
+
+// The mask is among the symbols that encode() finds in any text.
+std::vector<TokenId> Tokenizer::encode_masked(std::string_view text, TokenId mask) const {
+  constexpr std::string_view kSpace = "\u2581";
+  const bool joins_spaces = kind_ == TokenizerKind::bpe || kind_ == TokenizerKind::unigram;
+  std::vector<TokenId> tokens;
+  for (const TokenId token : encode(text)) {
+    if (token == mask && joins_spaces && !tokens.empty() && piece(tokens.back()) == kSpace) {
+      tokens.pop_back();
+    }
+    tokens.push_back(token);
+  }
+  return tokens;
+}
+
 std::string Tokenizer::decode(std::span<const TokenId> tokens) const {
   for (const TokenId token : tokens) {
     require(token.value >= 0 && token.value < vocabulary_size(), "decode", "token {} is outside the vocabulary of {}",

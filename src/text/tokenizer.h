@@ -73,6 +73,12 @@ class Tokenizer {
   // heed trains, around whose texts each kind of model has tokens of its own.
   virtual std::span<const FramePart> frame(int /*texts*/) const { return {}; }
 
+  // The token that hides others from a masked language model: "<mask>" or "[MASK]"; kNoToken if there is none.
+  virtual TokenId mask() const;
+  // encode(), where each place at which the text has the mask's piece is the mask. A space before it, which many tokens
+  // bring with them, belongs to it.
+  virtual std::vector<TokenId> encode_masked(std::string_view text, TokenId mask) const;
+
   // What a token adds to a text, whatever its neighbours are: empty for tokens that decode() skips, and none for kinds
   // that put white space between tokens (word, wordpiece).
   virtual std::optional<std::string> bytes_of(TokenId /*token*/) const { return std::nullopt; }

@@ -1,8 +1,10 @@
 #include "heed/encoder.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <thread>
 #include <utility>
@@ -18,13 +20,13 @@ namespace {
 
 class EncoderThreads : public testing::Test {
  protected:
-  // A classifier with random weights.
-  void SetUp() override {
+  // A model with random weights: a classifier, or one that guesses masked tokens.
+  void make(Head head) {
     std::filesystem::create_directories(folder_);
     const std::string line = "abcdefghijklmnopqrstuvwxyz ";
     bool read = false;
     const Tokenizers tokenizers{
-        train_tokenizer({.kind = TokenizerKind::character, .user_symbols = {}}, [&](std::string& next) {
+        train_tokenizer({.kind = TokenizerKind::character, .user_symbols = {"<mask>"}}, [&](std::string& next) {
           next = line;
           return !std::exchange(read, true);
         })};
@@ -35,8 +37,10 @@ class EncoderThreads : public testing::Test {
                        .encoder_layers = 2,
                        .source_vocabulary = tokenizers.front()->vocabulary_size(),
                        .max_length = 64};
-    config.head = Head::one_label;
-    config.labels = {"a", "b", "c"};
+    config.head = head;
+    if (head == Head::one_label) {
+      config.labels = {"a", "b", "c"};
+    }
     config.validate();
     save_description({folder_}, config, tokenizers);
     const auto backend = make_cpu_backend(1);
@@ -53,6 +57,7 @@ class EncoderThreads : public testing::Test {
 };
 
 TEST_F(EncoderThreads, GetTheSameResultsTogetherAsAlone) {
+  make(Head::one_label);
   const Encoder encoder(folder_.string(), {.precision = Precision::f32, .threads = 2});
   std::vector<std::string> texts;
   for (size_t i = 0; i < 60; ++i) {
@@ -83,6 +88,44 @@ TEST_F(EncoderThreads, GetTheSameResultsTogetherAsAlone) {
     EXPECT_EQ(found.embeddings, alone.embeddings);
     EXPECT_EQ(found.probabilities, alone.probabilities);
   }
+}
+
+TEST_F(EncoderThreads, GuessTheSameMasksTogetherAsAlone) {
+  make(Head::tokens);
+  const Encoder encoder(folder_.string(), {.precision = Precision::f32, .threads = 2});
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < 40; ++i) {
+    texts.push_back(std::string(i % 20, static_cast<char>('a' + i % 26)) + "<mask> b<mask>");
+  }
+  const auto described = [&](std::span<const std::string> some) {
+    std::vector<std::string> found;
+    for (const FilledText& filled : encoder.fill(some, {.top = 3})) {
+      found.push_back(filled.text);
+      for (const std::vector<MaskGuess>& mask : filled.masks) {
+        for (const MaskGuess& guess : mask) {
+          found.back() += fmt::format("|{} {} {}", guess.token, guess.probability, guess.text);
+        }
+      }
+    }
+    return found;
+  };
+  std::vector<std::vector<std::string>> together(3);
+  std::vector<std::thread> threads;
+  for (std::vector<std::string>& found : together) {
+    threads.emplace_back([&] { found = described(texts); });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const std::string alone = described({&texts[i], 1}).front();
+    EXPECT_EQ(std::ranges::count(alone, '|'), 6) << "two masks, three guesses each";
+    for (const std::vector<std::string>& found : together) {
+      EXPECT_EQ(found.at(i), alone);
+    }
+  }
+  EXPECT_THROW(encoder.fill(texts, {.mask = "[M]"}), ConfigError);
+  EXPECT_THROW(encoder.classify(texts), FormatError);
 }
 
 }  // namespace

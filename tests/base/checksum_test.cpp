@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <vector>
 
@@ -31,6 +32,25 @@ TEST(ChecksumTest, DependsOnEveryBitAndOnTheLength) {
     ++count;
   }
   EXPECT_EQ(seen.size(), count);
+}
+
+TEST(ChecksumTest, IsThatOfTheWholeWhereBytesArriveInParts) {
+  std::vector<uint8_t> bytes(1000);
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    bytes[i] = static_cast<uint8_t>(i * 7);
+  }
+  const std::vector<uint8_t> before{1, 2, 3};
+  for (const size_t size : {size_t{1}, size_t{7}, size_t{63}, size_t{64}, size_t{65}, size_t{200}, size_t{1000}}) {
+    Checksum checksum;
+    checksum.add_part(std::as_bytes(std::span(before)));
+    checksum.end_parts();
+    for (size_t begin = 0; begin < bytes.size(); begin += size) {
+      checksum.add_part(std::as_bytes(std::span(bytes).subspan(begin, std::min(size, bytes.size() - begin))));
+    }
+    checksum.end_parts();
+    checksum.end_parts();
+    EXPECT_EQ(checksum.text(), checksum_of({before, bytes, {}})) << size;
+  }
 }
 
 TEST(ChecksumTest, DependsOnTheOrderAndTheBordersOfTensors) {

@@ -8,8 +8,7 @@
 
 #include "base/system/files.h"
 #include "checkpoint/weights.h"
-#include "interchange/foreign_weights.h"
-#include "interchange/huggingface/huggingface_model.h"
+#include "interchange/foreign_source.h"
 #include "kernels/reference/reference_backend.h"
 #include "models/any_model.h"
 #include "source_root.h"
@@ -60,12 +59,17 @@ double tolerance_of(const json& golden) { return golden.at("tolerance").at("f64"
 
 std::vector<int32_t> ids_in(const json& object, const char* key) { return object.at(key).get<std::vector<int32_t>>(); }
 
+// A directory, or one file.
+std::filesystem::path path_of(const std::string& name) {
+  const std::filesystem::path folder = golden_folder(name), file = folder / "model.gguf";
+  return std::filesystem::exists(file) ? file : folder;
+}
+
 // A golden model, computed in double.
 class GoldenModel {
  public:
-  explicit GoldenModel(const std::string& name) : found_(read_huggingface_model(golden_folder(name))) {
-    load_weights(std::make_shared<const ForeignWeights>(found_.archive, found_.names, found_.config), *backend_,
-                 DType::f64, weights_);
+  explicit GoldenModel(const std::string& name) : found_(read_foreign_model(path_of(name))) {
+    load_weights(open_foreign_weights(found_), *backend_, DType::f64, weights_);
   }
 
   Rows logits(const std::vector<int32_t>& ids) const {
@@ -142,6 +146,24 @@ INSTANTIATE_TEST_SUITE_P(Families, GoldenDecoders,
                                          "gpt2", "gpt2-old", "gpt2-pickled", "llama", "llama-biases", "llama-tied",
                                          "llama-v5", "llama-yarn-v5", "mistral", "opt", "opt-shards", "phi-3", "qwen2",
                                          "qwen2-windows", "qwen2-yarn", "qwen3", "smollm", "stablelm"));
+
+class GoldenGgufFiles : public testing::TestWithParam<const char*> {};
+
+// Also what blocks lose: those of eight bits become f16; those of four keep their integers, but scales in bf16 and
+// inputs in eight bits.
+TEST_P(GoldenGgufFiles, GiveTheLogitsOfTheirDefinition) {
+  const std::string name = std::string("gguf/") + GetParam();
+  const json golden = golden_of(name);
+  const GoldenModel model(name);
+  const double tolerance = name.ends_with("q8_0") ? 5e-3 : name.ends_with("q4_0") ? 5e-2 : tolerance_of(golden);
+  for (const json& one : golden.at("cases")) {
+    expect_close(model.logits(ids_in(one, "ids")), one.at("logits"), tolerance);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, GoldenGgufFiles,
+                         testing::Values("gemma", "gemma-2", "gemma-3", "gpt2", "llama", "llama-biases", "llama-q4_0",
+                                         "llama-q8_0", "llama-tied", "mistral", "qwen2", "qwen2-yarn", "qwen3"));
 
 class GoldenEncoderDecoders : public testing::TestWithParam<const char*> {};
 

@@ -137,6 +137,25 @@ TEST_F(ModelDirectory, OfAnEncoderSaysWhetherItReadsPairs) {
   EXPECT_THAT(refusal_after([](json& root) { root["pairs"] = "yes"; }), HasSubstr("expected \"pairs\", boolean"));
 }
 
+TEST_F(ModelDirectory, KeepsTheTextsThatAModelReadsBeforeOthers) {
+  EXPECT_EQ(load_description(folder_).prompts, TextPrompts{});
+  const TextPrompts prompts{
+      .all = {{"document", ""}, {"query", "query: "}}, .chosen = "query", .pooled = PooledPrompt::no};
+  save_description(folder_, {config_, {}, {}, {}, {}, prompts}, tokenizers_);
+  EXPECT_EQ(load_description(folder_).prompts, prompts);
+  const json stored = json::parse(read_file(folder_.config())).at("prompts");
+  const auto refusal_with = [&](const char* key, const json& value) {
+    return refusal_after([&](json& root) {
+      root["prompts"] = stored;
+      root["prompts"][key] = value;
+    });
+  };
+  EXPECT_THAT(refusal_with("chosen", "q"), HasSubstr("prompts.chosen is \"q\", which is not among the prompts"));
+  EXPECT_THAT(refusal_with("texts", {{"query", 1}}), HasSubstr("prompts.texts.query is 1, expected a string"));
+  EXPECT_THAT(refusal_with("more", 1), HasSubstr("prompts has no key 'more'"));
+  EXPECT_THAT(refusal_with("pooled", 1), HasSubstr("expected \"pooled\""));
+}
+
 TEST_F(ModelDirectory, OtherWeightsOfTheSameModelCanBeLoaded) {
   const auto other = folder_.path / "other.safetensors";
   std::filesystem::rename(folder_.weights(), other);

@@ -2,9 +2,11 @@
 
 import json
 import math
+import os
 import random
 import re
 import struct
+import subprocess
 import unittest
 
 import train_cli
@@ -350,6 +352,37 @@ class Classify(Encoder):
         self.assert_refused("embed", "--model", model, text="x" * 60 + "\n", mentions=["stdin:1", "at most 48"])
         self.assert_refused("tag", "--model", model, text="a b\n", mentions=["has no head for labels of words"])
         self.assert_refused("generate", "--model", model, mentions=["heed embed takes it"])
+
+
+class OtherModels(Encoder):
+    """Models that were made to write texts embed them too."""
+
+    def test_language_models_and_translators_embed_texts(self):
+        for architecture in "causal-lm", "seq2seq":
+            model = self.path / architecture
+            subprocess.run([os.environ["HEED_MAKE_MODEL"], model, f"architecture={architecture}", "documents=line"],
+                           check=True)
+            text = "eine Katze\nein Hund schl\u00e4ft\n"
+            result = heed("embed", "--model", model, text=text)
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            rows = [json.loads(line) for line in result.stdout.splitlines()]
+            self.assertEqual([len(row) for row in rows], [32, 32])
+            self.assertNotEqual(rows[0], rows[1])
+            alone = heed("embed", "--model", model, "--threads", 1, text=text.splitlines()[1] + "\n")
+            self.assertEqual(json.loads(alone.stdout), rows[1], "a text's result does not depend on the others")
+            mean = heed("embed", "--model", model, "--pooling", "mean", text=text)
+            self.assertEqual(mean.stdout, result.stdout, "the mean, unless the model says otherwise")
+            last = heed("embed", "--model", model, "--pooling", "last", text=text)
+            self.assertNotEqual(last.stdout, result.stdout)
+            prompted = heed("embed", "--model", model, "--prompt", "eine ", text="Katze\n")
+            self.assertEqual(json.loads(prompted.stdout), rows[0])
+            self.assert_refused("embed", "--model", model, "--prompt-name", "query", text=text,
+                                mentions=["has no prompt 'query'; it has none"])
+            self.assert_refused("embed", "--model", model, "--prompt-name", "query", "--prompt", "a", text=text,
+                                mentions=["give one of them"])
+            self.assert_refused("embed", "--model", model, "--pairs", text="a\tb\n", mentions=["reads single texts"])
+            for command, mention in ("classify", "labels of texts"), ("tag", "labels of words"), ("fill", "masked tokens"):
+                self.assert_refused(command, "--model", model, text="a\n", mentions=["has no head for " + mention])
 
 
 class Tag(Encoder):

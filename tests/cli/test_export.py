@@ -172,6 +172,24 @@ class Export(heed_cli.CliTest):
         self.assertEqual({tensors[name][1] for name in ("position_embd.weight", "blk.0.attn_qkv.bias")}, {F32})
         self.assertEqual(tensors["blk.0.attn_qkv.weight"][1], Q8_0)
 
+    def test_what_is_exported_is_imported_as_it_was(self):
+        text = "A dog runs.\n\n  in the park\n"
+        for model in (self.tied, self.untied, make_model(self.path / "gpt2", GPT2)):
+            file, imported = self.path / f"{model.name}.gguf", self.path / f"{model.name}-imported"
+            self.assertEqual(heed("export", "--model", model, "--out", file, "--type", "f32").returncode, 0)
+            self.assertEqual(heed("import", file, "--out", imported).returncode, 0)
+            before, after = stored_weights(model), stored_weights(imported)
+            self.assertEqual(set(after), set(before))
+            scale = math.sqrt(WIDTH) if model == self.untied else 1.0
+            for name, values in before.items():
+                factor = scale if name == "embedding.tokens" else 1.0
+                self.assertEqual(after[name], [struct.unpack("<f", struct.pack("<f", x * factor))[0] for x in values], name)
+            results = [heed("perplexity", "--model", path, "--precision", "f32", "--json", "--tokens", text=text).stdout
+                       for path in (model, file, imported)]
+            scores = [[token["nats"] for token in json.loads(result)["each"]] for result in results]
+            self.assertEqual([scores[0]] * 2, scores[1:])
+            self.assertGreater(len(scores[0]), 10)
+
     def test_the_same_model_gives_the_same_file(self):
         self.exported(self.tied, "--type", "q8_0")
         first = (self.path / "model.gguf").read_bytes()

@@ -1,5 +1,6 @@
 """Other programs' models from outside: what heed import makes of them, and what is refused."""
 
+import json
 import shutil
 import unittest
 
@@ -19,13 +20,15 @@ class ImportTest(heed_cli.CliTest):
 
     def test_an_imported_model_answers_as_the_original(self):
         for name, command, options in (("decoders/llama", "generate", GREEDY), ("decoders/gpt2-pickled", "generate", GREEDY),
+                                       ("gguf/gemma-3/model.gguf", "generate", GREEDY),
+                                       ("gguf/llama-q8_0/model.gguf", "generate", GREEDY),
                                        ("encoder_decoders/marian-apart", "translate", ("--scores",)),
                                        ("encoder_decoders/t5", "translate", ("--scores",)),
                                        ("encoder_decoders/nllb", "translate", LANGUAGES),
                                        ("encoders/sentence-dense", "embed", ()), ("encoders/bert-token", "tag", ())):
             with self.subTest(name):
                 imported, small = self.path / f"{name}-imported", self.path / f"{name}-int8"
-                imported.parent.mkdir(exist_ok=True)
+                imported.parent.mkdir(parents=True, exist_ok=True)
                 self.assertEqual(heed("import", GOLDEN / name, "--out", imported).returncode, 0)
                 self.assertEqual(self.answer(command, "--model", imported, *options),
                                  self.answer(command, "--model", GOLDEN / name, *options))
@@ -42,6 +45,32 @@ class ImportTest(heed_cli.CliTest):
         self.assertIn(f"{source}/model.safetensors: ", result.stderr)
         self.assertFalse(imported.exists())
 
+    def test_blocks_of_four_bits_stay_what_they_are(self):
+        source, imported = GOLDEN / "gguf" / "llama-q4_0" / "model.gguf", self.path / "imported"
+        self.assertEqual(heed("import", source, "--out", imported).returncode, 0)
+        self.assertEqual(self.answer("generate", "--model", imported, *GREEDY),
+                         self.answer("generate", "--model", source, *GREEDY))
+        inspected = heed("inspect", source).stdout
+        self.assertRegex(inspected, r"16 matrices in Q4_0 stay integers of four bits, scales rounded to bf16, relative error 1\.\de-03")
+        self.assertRegex(inspected, r"attention\.output\.weight +\[32, 32\] +1024  int4 +576 bytes  from blk\.0\.attn_output\.weight")
+        self.assertIn("model.gguf: llama.rope.freq_base = 20000\n", inspected)
+        result = heed("quantize", "--model", source, "--out", self.path / "again")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("quantized weights", result.stderr)
+
+    def test_a_damaged_gguf_file_is_refused_in_one_line(self):
+        whole = (GOLDEN / "gguf" / "qwen3" / "model.gguf").read_bytes()
+        damaged = {"cut": (whole[:-100], "tensor "), "type": (whole.replace(b"qwen3", b"qwen9"), "'general.architecture' is 'qwen9'"),
+                   "key": (whole.replace(b"qwen3.block_count", b"qwen3.block_xount"), "there is no 'qwen3.block_count'")}
+        for name, (content, mention) in damaged.items():
+            file = self.path / f"{name}.gguf"
+            file.write_bytes(content)
+            result = heed("import", file, "--out", self.path / name)
+            self.assertEqual((result.returncode, result.stdout, result.stderr.count("\n")), (2, "", 1), result.stderr)
+            self.assertIn(f"{file}: ", result.stderr)
+            self.assertIn(mention, result.stderr)
+            self.assertFalse((self.path / name).exists())
+
     def test_words_and_marks_are_not_languages(self):
         for name, source in (("nllb", "eng_Latn"), ("mbart-50", "en_XX")):
             for language in ("a", "</s>"):
@@ -50,22 +79,23 @@ class ImportTest(heed_cli.CliTest):
                 self.assertEqual((result.returncode, result.stdout), (2, ""))
                 self.assertIn(f"'{language}' is not a language of the model", result.stderr)
 
-    def test_an_adapter_s_base_is_imported_first(self):
+    def test_an_adapter_s_base_is_another_program_s_model_or_its_import(self):
         text = self.file("text", "the cat sat\n" * 8)
-        for base, code in (("decoders/llama", 2), ("imported", 0)):
-            folder = self.path / base if code == 0 else GOLDEN / base
-            if code == 0:
-                self.assertEqual(heed("import", GOLDEN / "decoders" / "llama", "--out", folder).returncode, 0)
-            settings = heed("inspect", folder).stdout.split("\n\n")[0].split("\nfamily")[0]
+        original, imported = GOLDEN / "decoders" / "llama", self.path / "imported"
+        self.assertEqual(heed("import", original, "--out", imported).returncode, 0)
+        described = []
+        for base in (original, imported):
+            settings = heed("inspect", base).stdout.split("\n\n")[0].split("\nfamily")[0]
             model = "\n".join(line for line in settings.splitlines() if " = " in line and "_vocabulary" not in line)
-            recipe = self.file("recipe.toml", f'[model]\n{model}\n[training]\nfrom = "{folder}"\nupdates = 1\n'
+            recipe = self.file("recipe.toml", f'[model]\n{model}\n[training]\nfrom = "{base}"\nupdates = 1\n'
                                f'[data]\ntrain = "{text}"\ncontext = 16\n[checkpoints]\nfinal = "last"\n[adapter]\n'
                                'rank = 2\nmatrices = ["*attention*"]\n')
-            result = heed("train", recipe, "--out", self.path / f"run{code}", "--threads", 1)
-            self.assertEqual(result.returncode, code, result.stderr)
-            if code == 2:
-                self.assertIn("heed import", result.stderr)
-                self.assertFalse((self.path / f"run{code}").exists())
+            run = self.path / f"run-{len(described)}"
+            result = heed("train", recipe, "--out", run, "--threads", 1)
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            described.append({**json.loads((run / "adapter.json").read_text()), "base": None,
+                              "weights": (run / "adapter.safetensors").read_bytes()})
+        self.assertEqual(described[0], described[1])
 
 
 if __name__ == "__main__":

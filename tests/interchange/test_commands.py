@@ -7,6 +7,7 @@ models' definitions.
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,11 +22,13 @@ GOLDEN = pathlib.Path(__file__).parent / "golden"
 sys.path.insert(0, str(GOLDEN))
 
 import catalogue  # noqa: E402
+import files  # noqa: E402
 import generation  # noqa: E402
+import pipelines  # noqa: E402
 from parts import Reading  # noqa: E402
 
 HEED = os.environ["HEED_BINARY"]
-MODELS = {model.name: model for model in catalogue.MODELS}
+MODELS = {model.name: model for model in catalogue.MODELS if model.group != "gguf"}
 # f32 against double, over some steps of decoding.
 TOLERANCE = 3e-4
 # Forms that heed lacks.
@@ -146,6 +149,111 @@ def check_embed(name, *options):
         check(f"embed {name} {text!r}", json.loads(out), expected)
 
 
+def check_embed_decoder(name, head):
+    """A language model's last layer: a head without bias makes of the mean of its rows the mean of their logits."""
+    model = MODELS[name]
+    store = model.store()
+    for text, ids in texts_of(model):
+        logits = model.run(store, Reading(), {"ids": ids})["logits"]
+        for pooling, expected in (("mean", logits.mean(0)), ("last", logits[-1])):
+            out = heed("embed", "--model", str(GOLDEN / model.group / name), "--pooling", pooling, text=text)
+            found = store.tensors[head].double() @ torch.tensor(json.loads(out), dtype=torch.float64)
+            check(f"embed {name} by {pooling} {text!r}", found.tolist(), expected.tolist())
+
+
+def check_embed_source(name):
+    """What the encoder of an encoder-decoder makes of a source."""
+    model = MODELS[name]
+    store = model.store()
+    for text, ids in texts_of(model):
+        memory = model.run(store, Reading(), {"source": ids, "target": model.start()})["memory"]
+        out = heed("embed", "--model", str(GOLDEN / model.group / name), text=text)
+        check(f"embed {name} {text!r}", json.loads(out), memory.mean(0).tolist())
+
+
+def check_decoder_pipeline(name):
+    """A language model that was trained to embed texts, saved with its modules and without its head."""
+    model = MODELS[name]
+    store = model.store()
+    text, ids = next((text, ids) for text, ids in texts_of(model) if text == "on it")
+    logits = model.run(store, Reading(), {"ids": ids})["logits"]
+    head = store.tensors["lm_head.weight"].double()
+    with tempfile.TemporaryDirectory() as folder:
+        copy = pathlib.Path(folder) / "copy"
+        shutil.copytree(GOLDEN / model.group / name, copy)
+        tensors = {key: tensor for key, tensor in model.saved_tensors(store).items() if key != "lm_head.weight"}
+        files.write_safetensors(copy / "model.safetensors", tensors)
+        pipelines.write_pipeline(copy, head.shape[1], "lasttoken", {}, prompts={"query": "on "})
+        pooling = copy / "1_Pooling" / "config.json"
+        pooling.write_text(json.dumps({**json.loads(pooling.read_text()), "pooling_mode_lasttoken": True}))
+        own = pathlib.Path(folder) / "own"
+        subprocess.run([HEED, "import", str(copy), "--out", str(own)], check=True, capture_output=True)
+        for source in copy, own:
+            found = torch.tensor(json.loads(heed("embed", "--model", str(source), text=text)), dtype=torch.float64)
+            check(f"length of {source.name}", [float(found.norm())], [1.0])
+            scale = float(logits[-1].norm() / (head @ found).norm())
+            check(f"embed {name} by modules", (head @ found * scale).tolist(), logits[-1].tolist())
+            prompted = json.loads(heed("embed", "--model", str(source), "--prompt-name", "query", text="it"))
+            check(f"prompt of {source.name}", prompted, found.tolist())
+
+
+def check_prompts(name):
+    """A prompt is a part of the text; where the pooling leaves it out, the first token goes with it."""
+    model, text = MODELS[name], "the cat is on it, and no dogs."
+    ids = dict(texts_of(model))[text]
+    rows = model.run(model.store(), Reading(), {"ids": ids})["hidden"]
+    source = GOLDEN / model.group / name
+    prompts = {"article": "the ", "none": ""}
+
+    def embedding(folder, *options, rest="cat is on it, and no dogs."):
+        return json.loads(heed("embed", "--model", str(folder), *options, text=rest))
+
+    def normal(row):
+        return (row / row.norm()).tolist()
+
+    check(f"prompt {name}", embedding(source, "--prompt", "the "), normal(rows.mean(0)))
+    with tempfile.TemporaryDirectory() as folder:
+        copy = pathlib.Path(folder) / "copy"
+        shutil.copytree(source, copy)
+        (copy / "config_sentence_transformers.json").write_text(
+            json.dumps({"prompts": prompts, "default_prompt_name": "article"}))
+        check(f"default prompt {name}", embedding(copy), normal(rows.mean(0)))
+        check(f"prompt by name {name}", embedding(copy, "--prompt-name", "none", rest=text), normal(rows.mean(0)))
+        pooling = copy / "1_Pooling" / "config.json"
+        pooling.write_text(json.dumps({**json.loads(pooling.read_text()), "include_prompt": False}))
+        own = pathlib.Path(folder) / "own"
+        subprocess.run([HEED, "import", str(copy), "--out", str(own)], check=True, capture_output=True)
+        for model in copy, own:
+            check(f"prompt left out {model.name}", embedding(model), normal(rows[2:].mean(0)))
+            check(f"last token {model.name}", embedding(model, "--pooling", "last"), normal(rows[-1]))
+            check(f"first token {model.name}", embedding(model, "--pooling", "first"), normal(rows[0]))
+            check(f"no prompt {model.name}", embedding(model, "--prompt", "", rest=text), normal(rows.mean(0)))
+
+
+def check_fill(name):
+    """The probabilities of the likeliest tokens that are words, for a mask at the end of a text."""
+    model = MODELS[name]
+    folder, store = GOLDEN / model.group / name, model.store()
+    settings = json.loads((folder / "tokenizer_config.json").read_text())
+    special = {entry["content"]: int(id) for id, entry in settings["added_tokens_decoder"].items() if entry["special"]}
+    mask = settings["mask_token"]
+    for text, ids in texts_of(model):
+        ids = ids[:-1] + [special[mask]] + ids[-1:]
+        probabilities = model.run(store, Reading(), {"ids": ids})["logits"][-2].softmax(-1)
+        out = json.loads(heed("fill", "--model", str(folder), "--json", "--top", "4", text=f"{text} {mask}"))
+        (guesses,) = out["masks"]
+        words = [i for i in range(len(probabilities)) if i not in special.values()]
+        expected = sorted((float(probabilities[i]) for i in words), reverse=True)[:4]
+        check(f"fill {name} {text!r}", [guess["probability"] for guess in guesses],
+              [float(probabilities[guess["id"]]) for guess in guesses])
+        if any(guess["token"] == "\u2581" for guess in guesses) or len(guesses) != 4:
+            failures.append(f"fill {name} {text!r}: {guesses}")
+        if not any(model.config["model_type"] == kind for kind in ("albert", "xlm-roberta")):
+            check(f"best of {name} {text!r}", [guess["probability"] for guess in guesses], expected)
+        if guesses[0]["text"] != out["text"]:
+            failures.append(f"fill {name} {text!r}: the text is not that of the likeliest token")
+
+
 def check_classify(name):
     model = MODELS[name]
     store, labels = model.store(), model.config["id2label"]
@@ -191,6 +299,15 @@ attempt(check_embed, "sentence-minilm")
 attempt(check_embed, "sentence-cls")
 attempt(check_embed, "sentence-dense")
 attempt(check_embed, "sentence-max")
+for name, head in (("gpt2", "transformer.wte.weight"), ("llama", "lm_head.weight"), ("qwen3", "model.embed_tokens.weight"),
+                   ("opt", "model.decoder.embed_tokens.weight")):
+    attempt(check_embed_decoder, name, head)
+for name in ("bart", "marian-apart", "t5", "mt5", "nllb"):
+    attempt(check_embed_source, name)
+attempt(check_prompts, "sentence-minilm")
+attempt(check_decoder_pipeline, "llama")
+for name in ("bert-masked", "roberta-masked", "distilbert-masked", "electra-masked", "albert-masked"):
+    attempt(check_fill, name)
 attempt(check_generate, "llama")
 attempt(check_generate, "gemma-3-v5")
 for model in sorted(path.parent.name for path in (GOLDEN / "decoders").glob("*/config.json")):

@@ -16,7 +16,7 @@ except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
 
-GROUPS = ("decoders", "encoder_decoders", "encoders")
+GROUPS = ("decoders", "encoder_decoders", "encoders", "gguf")
 HERE = pathlib.Path(__file__).parent / "golden"
 
 

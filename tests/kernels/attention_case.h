@@ -38,6 +38,7 @@ struct AttentionCase {
   Guarded distance_scores;           // settings.by_distance.table
   Guarded d_mass;                    // where the mass is asked for
   Guarded key_scales, value_scales;  // of a cache in int8
+  Layout results = {};
 
   struct Result {
     Guarded output, log_sum_exp, mass;
@@ -59,6 +60,16 @@ struct AttentionCase {
   static AttentionCase causal(Types types, const AttentionShape& shape) {
     AttentionCase c = make(types, shape);
     c.settings.visibility = Visibility::causal();
+    return c;
+  }
+
+  // With rows that lie like that.
+  AttentionCase laid_out(Layout layout) const {
+    AttentionCase c = *this;
+    for (Guarded* rows : {&c.queries, &c.keys, &c.values, &c.d_output}) {
+      *rows = clone(*rows, layout);
+    }
+    c.results = layout;
     return c;
   }
 
@@ -145,7 +156,7 @@ struct AttentionCase {
   }
 
   Result forward(Backend& backend, Types types, const Guarded& weights = {}) const {
-    Result result{Guarded(types.storage, queries.rows(), d_output.columns()),
+    Result result{Guarded(types.storage, queries.rows(), d_output.columns(), results),
                   Guarded(types.master, queries.rows(), settings.heads),
                   {}};
     if (!d_mass.empty()) {
@@ -166,9 +177,9 @@ struct AttentionCase {
     Guarded d_queries, d_keys, d_values, d_by_distance;
   };
   Gradients backward(Backend& backend, const Result& saved, Types types) const {
-    Gradients d{Guarded(types.storage, queries.rows(), queries.columns()),
-                Guarded(types.storage, keys.rows(), keys.columns()),
-                Guarded(types.storage, values.rows(), values.columns()),
+    Gradients d{Guarded(types.storage, queries.rows(), queries.columns(), results),
+                Guarded(types.storage, keys.rows(), keys.columns(), results),
+                Guarded(types.storage, values.rows(), values.columns(), results),
                 {}};
     if (!distance_scores.empty()) {
       const bool of_heads = settings.by_distance.of == TableOf::head;

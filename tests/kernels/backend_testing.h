@@ -23,6 +23,24 @@ struct Layout {
 };
 inline constexpr Layout kTight{0, 0};
 
+// While one lives, new operands that are not tight begin, and so do their rows, at multiples of 16 elements: for backends
+// that move many bytes at a time where they can.
+class AlignedOperands {
+ public:
+  AlignedOperands() { ++count_; }
+  ~AlignedOperands() { --count_; }
+  AlignedOperands(const AlignedOperands&) = delete;
+  AlignedOperands& operator=(const AlignedOperands&) = delete;
+
+  static Layout layout_of(Layout wanted, int64_t columns) {
+    const bool tight = wanted.padding == 0 && wanted.offset == 0;
+    return count_ == 0 || tight ? wanted : Layout{round_up(columns, 16) - columns + 16, 0};
+  }
+
+ private:
+  static inline int count_ = 0;
+};
+
 // A matrix surrounded by guards: before it, after it, and between its rows every byte is 0xff (NaN in the floating
 // types), so that a kernel that reads there gives wrong results, and untouched() notices one that writes there.
 // Elements are 0xff too until they are set. Copies share the memory. A default-constructed one is a missing operand.
@@ -31,6 +49,7 @@ class Guarded {
   Guarded() = default;
   Guarded(DType type, int64_t rows, int64_t columns, Layout layout = {}) {
     constexpr int64_t kGuard = 64;
+    layout = AlignedOperands::layout_of(layout, columns);
     const int64_t stride = columns + layout.padding;
     bytes_ = (2 * kGuard + layout.offset + rows * stride) * size_of(type);
     bytes_ = round_up(bytes_, 64);

@@ -390,9 +390,6 @@ TEST(ModelConfig, SettingsWithoutEffectAreRefusedInRecipes) {
   expect_without_effect(encoder, [](auto& c) { c.text_activation = Activation::tanh; },
                         {"text_activation = \"tanh\" has no effect: it is for a text_width above 0"});
   expect_without_effect(encoder, [](auto& c) { c.text_bias = Bias::none; }, {"text_bias = false has no effect"});
-  expect_without_effect(lm, [](auto& c) { c.text_pooling = Pooling::last; },
-                        {"text_pooling = \"last\" has no effect: it is for architecture \"encoder\""});
-  expect_without_effect(lm, [](auto& c) { c.text_normalized = Normalized::yes; }, {"text_normalized = true"});
   expect_without_effect(encoder,
                         [](auto& c) {
                           c.head = Head::number, c.labels = {"a", "b"};
@@ -401,6 +398,13 @@ TEST(ModelConfig, SettingsWithoutEffectAreRefusedInRecipes) {
   expect_without_effect(encoder,
                         [](auto& c) { c.head = Head::token_labels, c.labels = {"a"}, c.pooling = Pooling::max; },
                         {"pooling = \"max\" has no effect"});
+}
+
+TEST(ModelConfig, EveryModelCanSayHowItsTextsAreEmbedded) {
+  ModelConfig config = small_config(Architecture::causal_lm);
+  config.text_pooling = Pooling::last;
+  config.text_normalized = Normalized::yes;
+  EXPECT_NO_THROW(config.validate());
 }
 
 TEST(ModelConfig, InvalidTomlNamesTheLine) {

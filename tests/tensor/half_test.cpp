@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+
+#include "tensor/float16.h"
 
 namespace heed {
 namespace {
@@ -52,6 +55,25 @@ TEST(Half, RoundsToTheNearestAndTiesToEven) {
   EXPECT_EQ(half_from(2.0F - 0.25F * last_place), 0x4000);  // carries into the exponent
   EXPECT_EQ(half_from(std::ldexp(1.0F, -14) * 0.9999F), 0x0400);
   EXPECT_EQ(half_from(std::ldexp(1.0F, -26)), 0x0000);
+}
+
+TEST(Half, TheFastConversionGivesTheSameBits) {
+  constexpr uint64_t kStride = 9973;  // a prime: all exponents, many significands
+  int64_t different = 0, compared = 0;
+  for (uint64_t bits = 0; bits < uint64_t{1} << 32U; bits += kStride) {
+    const auto x = std::bit_cast<float>(static_cast<uint32_t>(bits));
+    if (std::abs(x) <= kLargestHalf) {
+      different += narrowed_half(x) == half_from(x) ? 0 : 1;
+      ++compared;
+    }
+  }
+  EXPECT_GT(compared, 100000);
+  EXPECT_EQ(different, 0);
+  for (const float x :
+       {0x1p-14F, 0x1p-15F, 0x1p-24F, 0x1p-25F, 0x1.8p-25F, 0x1.ffep-15F, 0x1.ffffp-15F, 65504.0F, 0.0F}) {
+    EXPECT_EQ(narrowed_half(x), half_from(x)) << x;
+    EXPECT_EQ(narrowed_half(-x), half_from(-x)) << x;
+  }
 }
 
 }  // namespace

@@ -155,6 +155,11 @@ TEST_F(SafeTensorsFile, AcceptsBytesInPieces) {
     EXPECT_EQ(values[0], i * 1000);
     EXPECT_EQ(values[999], i * 1000 + 999);
   }
+  write_checked_safetensors(path_, sources, {});
+  const SafeTensors checked(path_);
+  EXPECT_NO_THROW(verify_checksum(checked)) << "the bytes of a tensor, in parts or not, have one checksum";
+  EXPECT_EQ(checksum_of_tensors(checked), checked.metadata().at("heed_checksum"));
+  EXPECT_EQ(checksum_of_tensors(file), checksum_of_tensors(checked));
 }
 
 TEST_F(SafeTensorsFile, IsReadAsTheSpecificationSays) {

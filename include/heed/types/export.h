@@ -15,12 +15,16 @@ namespace heed {
 enum class GgufType : uint8_t {
   f32,
   f16,
+  bf16,
   q8_0,  // blocks of 32 columns: a scale in f16, and integers within +-127
   q4_0,  // the same with integers from -8 to 7
 };
 
-inline constexpr std::array<NamedValue<GgufType>, 4> kGgufTypeNames{
-    {{"f32", GgufType::f32}, {"f16", GgufType::f16}, {"q8_0", GgufType::q8_0}, {"q4_0", GgufType::q4_0}}};
+inline constexpr std::array<NamedValue<GgufType>, 5> kGgufTypeNames{{{"f32", GgufType::f32},
+                                                                     {"f16", GgufType::f16},
+                                                                     {"bf16", GgufType::bf16},
+                                                                     {"q8_0", GgufType::q8_0},
+                                                                     {"q4_0", GgufType::q4_0}}};
 
 constexpr std::string_view name_of(GgufType type) { return name_among(kGgufTypeNames, type); }
 

@@ -24,6 +24,7 @@ constexpr std::string_view name_of(CacheType type) { return name_among(kCacheTyp
 struct InferenceOptions {
   Precision precision = Precision::automatic;
   int threads = 0;                         // 0: one per processor
+  std::string device = "cpu";              // or "cuda", "cuda:1": an NVIDIA GPU
   CacheType cache = CacheType::automatic;  // of models that write
   ContextOptions context = {};             // more tokens than in training, if the model's positions have no table
   // For models that write: the directories of others with the same architecture and vocabulary. The probability of each

@@ -28,10 +28,32 @@ struct TextPair {
 
 enum class Normalized : uint8_t { no, yes };
 
-// None: as the model has it, which is the mean, not normalized, unless it was imported with something else.
+// None: as the model has it, which is the mean, not normalized, and without a prompt, unless it was imported with
+// something else.
 struct TextEmbeddingOptions {
   std::optional<Pooling> pooling;
-  std::optional<Normalized> normalized;  // yes: to length 1
+  std::optional<Normalized> normalized;    // yes: to length 1
+  std::optional<std::string> prompt;       // a text that is read before each text, or before the first one of a pair
+  std::optional<std::string> prompt_name;  // of one of the model's own prompts
+};
+
+// A guess for a masked token.
+struct MaskGuess {
+  std::string token;  // in readable form, as LoadedTokenizer::piece() has it
+  int32_t id = 0;
+  double probability = 0.0;  // among all tokens of the vocabulary
+  std::string text;          // the whole text with it, and with the likeliest tokens for the other masks
+};
+
+// A text of which a model guesses what its masks hide.
+struct FilledText {
+  std::string text;                           // with the likeliest token for each mask
+  std::vector<std::vector<MaskGuess>> masks;  // the guesses for each mask, the likeliest first
+};
+
+struct FillOptions {
+  int top = 5;       // guesses for each mask, at least 1
+  std::string mask;  // how a mask is written; empty: as the tokenizer has it, "<mask>" or "[MASK]"
 };
 
 struct LabelScore {

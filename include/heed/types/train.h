@@ -22,7 +22,8 @@ struct TrainOptions {
   // How the ranks of a job share the training out, as training.layout says where this is empty.
   std::string layout;
   TrainStart start = TrainStart::fresh;
-  int threads = 0;  // 0: one per processor
+  int threads = 0;             // 0: one per processor
+  std::string device = "cpu";  // or "cuda", "cuda:1": an NVIDIA GPU
 };
 
 // What a rank did since the last status.

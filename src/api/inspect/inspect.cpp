@@ -128,7 +128,7 @@ std::string describe_adapter(const ModelFolder& folder) {
   const ModelFolder base = base_of(folder, adapter);
   return fmt::format("adapter of rank {} and alpha {} for {} matri{}; base {}{}", adapter.rank, adapter.alpha,
                      adapter.matrices.size(), adapter.matrices.size() == 1 ? "x" : "ces", base.path.string(),
-                     std::filesystem::exists(base.weights()) ? "" : ", which is not there");
+                     has_base(folder, adapter) ? "" : ", which is not there");
 }
 
 // How the weights are stored. An adapter's file has those alone that were trained.

@@ -49,6 +49,12 @@ InspectedModel inspected_foreign_model(const std::string& path) {
   }
   const std::vector<std::string> notes = foreign.notes();
   model.notes.insert(model.notes.end(), notes.begin(), notes.end());
+  for (const ForeignWeights::Conversion& made : model.foreign->conversions()) {
+    model.notes.push_back(fmt::format(
+        "{} matri{} in {} {}, relative error {:.1e}", made.tensors, made.tensors == 1 ? "x" : "ces", name_of(made.from),
+        made.to == StoredType::u8 ? "stay integers of four bits, scales rounded to bf16" : "become f16",
+        made.relative_error));
+  }
   return model;
 }
 

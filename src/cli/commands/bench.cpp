@@ -42,7 +42,35 @@ void print_ops(const std::vector<BenchOp>& ops, std::string_view of) {
   }
 }
 
+// Of a GPU there is no yardstick here: bench/gpu has PyTorch's.
+void print_json_of_device(const TrainBenchReport& report) {
+  std::string ops;
+  for (const TrainBenchOp& op : report.ops) {
+    ops += fmt::format("{}{{\"op\": \"{}\", \"calls\": {}, \"seconds\": {:.6g}}}", ops.empty() ? "" : ", ", op.name,
+                       op.calls, op.seconds);
+  }
+  put("{{\"target_tokens_per_second\": {:.6g}, \"model_flops_per_second\": {:.6g}, \"peak_memory_bytes\": {}, "
+      "\"parameters\": {}, \"step_seconds\": {:.6g}, \"precision\": \"{}\", \"device\": \"{}\", "
+      "\"disturbance\": {:.3g}, \"ops\": [{}]}}\n",
+      report.target_tokens_per_second, report.model_flops_per_second, report.peak_memory_bytes, report.parameters,
+      report.step_seconds, name_of(report.precision), report.device, report.disturbance, ops);
+}
+
+void print_ops(const TrainBenchReport& report);
+
+void print_text_of_device(const TrainBenchReport& report) {
+  put("{}\n{} parameters, {}, {}\n\n", report.setup, report.parameters, name_of(report.precision), report.device);
+  put("target tokens/s     {:>10.0f}   ({:.2f} ms per step of {} target tokens)\n", report.target_tokens_per_second,
+      1e3 * report.step_seconds, report.target_tokens);
+  put("model FLOP/s        {:>10.1f} T\n", report.model_flops_per_second / (1e3 * kGiga));
+  put("peak memory         {:>10.1f} MB, on the device\n", static_cast<double>(report.peak_memory_bytes) / 1e6);
+  print_ops(report);
+}
+
 void print_json(const TrainBenchReport& report) {
+  if (!report.device.empty()) {
+    return print_json_of_device(report);
+  }
   put("{{\"target_tokens_per_second\": {:.6g}, \"model_flops_per_second\": {:.6g}, "
       "\"roofline_flops_per_second\": {:.6g}, \"peak_product_flops_per_second\": {:.6g}, \"share\": {:.4g}, "
       "\"peak_memory_bytes\": {}, \"parameters\": {}, \"trained_parameters\": {}, "
@@ -56,6 +84,9 @@ void print_json(const TrainBenchReport& report) {
 }
 
 void print_text(const TrainBenchReport& report) {
+  if (!report.device.empty()) {
+    return print_text_of_device(report);
+  }
   put("{}\n", report.setup);
   put("{} parameters{}, {}{}, {} kernels, {}\n\n", report.parameters,
       report.trained_parameters == report.parameters ? "" : fmt::format(" ({} trained)", report.trained_parameters),
@@ -73,6 +104,10 @@ void print_text(const TrainBenchReport& report) {
   put("slowest round       {:>10.2f}   times the fastest, of alternating steps and roofline\n", report.disturbance);
   put("memory copy         {:>10.1f} GB/s\n", report.memory_bytes_per_second / kGiga);
   put("peak memory         {:>10.1f} MB\n\n", static_cast<double>(report.peak_memory_bytes) / 1e6);
+  print_ops(report);
+}
+
+void print_ops(const TrainBenchReport& report) {
   put("{:<24} {:>6} {:>9} {:>6} {:>10} {:>8}  {}\n", "op", "calls", "ms", "%", "GFLOP/s", "GB/s", "bound by");
   double total = 0.0;
   for (const TrainBenchOp& op : report.ops) {
@@ -235,6 +270,60 @@ Command bench_generate_command() {
   };
 }
 
+void print_json(const EmbedBenchReport& report) {
+  std::string cases;
+  for (const EmbedBenchCase& one : report.cases) {
+    cases +=
+        fmt::format("{}{{\"case\": \"{}x{}\", \"best_seconds\": {:.6g}, \"seconds\": {:.6g}, \"ops\": {}}}",
+                    cases.empty() ? "" : ", ", one.texts, one.tokens, one.best_seconds, one.seconds, json_of(one.ops));
+  }
+  put("{{\"precision\": \"{}\", \"weights\": \"{}\", \"threads\": {}, \"parameters\": {}, "
+      "\"peak_memory_bytes\": {}, \"cases\": [{}]}}\n",
+      name_of(report.precision), name_among(kMatrixFormNames, report.weights), report.threads, report.parameters,
+      report.peak_memory_bytes, cases);
+}
+
+void print_text(const EmbedBenchReport& report) {
+  put("{}\n", report.setup);
+  put("{} parameters, {}, weights in {}, {}\n\n", report.parameters, name_of(report.precision),
+      report.weights == MatrixForm::precision ? name_of(report.precision)
+                                              : name_among(kMatrixFormNames, report.weights),
+      counted(report.threads, "thread"));
+  put("{:>7} {:>7} {:>10} {:>10} {:>10}\n", "texts", "tokens", "best ms", "median ms", "texts/s");
+  for (const EmbedBenchCase& one : report.cases) {
+    put("{:>7} {:>7} {:>10.2f} {:>10.2f} {:>10.0f}\n", one.texts, one.tokens, 1e3 * one.best_seconds, 1e3 * one.seconds,
+        static_cast<double>(one.texts) / one.seconds);
+  }
+  for (const EmbedBenchCase& one : report.cases) {
+    print_ops(one.ops, fmt::format("{} of {} tokens", counted(one.texts, "text"), one.tokens));
+  }
+}
+
+Command bench_embed_command() {
+  const auto options = std::make_shared<EmbedBenchOptions>();
+  const auto json = std::make_shared<bool>(false);
+  return {
+      .name = "embed",
+      .summary = "time embedding texts, with random weights, from tokens on",
+      .options =
+          {required(
+               option("--shape NAME", options->shape, fmt::format("one of {}", fmt::join(embed_bench_shapes(), ", ")))),
+           option("--precision NAME", options->precision, kPrecisionNames, "f32, bf16 or auto"),
+           option("--weights FORM", options->weights, kMatrixFormNames,
+                  "the matrices' form: the precision, or int8 or int4 with activations quantized as they are computed"),
+           option("--threads N", options->threads, "threads to use; 0: one per processor"),
+           option(
+               "--cases TEXTSxTOKENS...", options->cases,
+               fmt::format("texts that are embedded together; by default {}", fmt::join(kEmbedBenchCases, ", then "))),
+           option("--seconds N", options->seconds, "for each case"), flag("--json", *json, "print one JSON object")},
+      .run =
+          [options, json] {
+            const EmbedBenchReport report = bench_embed(*options);
+            *json ? print_json(report) : print_text(report);
+          },
+  };
+}
+
 }  // namespace
 
 Command bench_command() {
@@ -247,6 +336,7 @@ Command bench_command() {
                                   fmt::format("one of {}", fmt::join(train_bench_shapes(), ", ")))),
                   option("--precision NAME", options->precision, kPrecisionNames, "f32, bf16 or auto"),
                   option("--threads N", options->threads, "threads to use; 0: one per processor"),
+                  option("--device NAME", options->device, "cpu, cuda, or cuda:N for another NVIDIA GPU"),
                   option("--adapter RANK", options->adapter_rank,
                          "train low-rank adapters of this rank alone, the weights frozen; 0: all weights"),
                   option("--matrices PATTERN", options->adapter_matrices,
@@ -262,7 +352,7 @@ Command bench_command() {
   };
   return {.name = "bench",
           .summary = "measure speed on this machine",
-          .commands = {std::move(train), bench_generate_command(), bench_decode_command()}};
+          .commands = {std::move(train), bench_generate_command(), bench_decode_command(), bench_embed_command()}};
 }
 
 }  // namespace heed::cli

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "cli/commands.h"
-#include "cli/options/translator_options.h"
+#include "cli/options/encoder_options.h"
 #include "cli/output/counted.h"
 #include "cli/output/json_text.h"
 #include "cli/output/standard_output.h"
@@ -18,13 +18,6 @@
 namespace heed::cli {
 namespace {
 
-constexpr size_t kTextsPerCall = 4096;  // that share batches
-
-constexpr std::string_view kAnswers =
-    "Lines are answered as they arrive, at most 4096 together. A line that is refused ends the command: the lines "
-    "read\n"
-    "together with it are not answered, those read before them are.\n\n";
-
 struct EncoderOptions {
   ModelOptions model;
   std::string input = "-";
@@ -32,27 +25,10 @@ struct EncoderOptions {
   WordFormat format = WordFormat::columns;  // of what tag evaluates
 };
 
-std::vector<Option> input_option(EncoderOptions& options, const std::string& what) {
-  return {option("--input FILE", options.input, what + ", plain or gzip; -: standard input")};
-}
-
-std::vector<Option> encoder_context_options(ModelOptions& options) {
-  return {formerly("--max-length", context_option(options)), rotary_scaling_option(options)};
-}
-
 Option pairs_option(EncoderOptions& options) {
   return flag("--pairs", options.pairs,
               "each line is two texts with a tab between them: for models of earlier versions, which do not say so "
               "themselves");
-}
-
-// Calls use(lines, name) for the lines of a file, many at a time.
-template <class Use>
-void for_each_part(const std::string& path, Use use) {
-  AvailableLines input(path);
-  for (auto lines = input.next(kTextsPerCall); !lines.empty(); lines = input.next(kTextsPerCall)) {
-    use(lines, [&](size_t line) { return input.name(line); });
-  }
 }
 
 std::vector<TextPair> pairs_of(const std::vector<std::string>& lines, const Encoder::TextName& name) {
@@ -302,7 +278,7 @@ Command classify_command() {
       .options = joined(
           {model_options(options->model),
            encoder_context_options(options->model),
-           input_option(*options, "texts, a line each"),
+           input_option(options->input, "texts, a line each"),
            {pairs_option(*options), flag("--scores", options->scores, "print each label's probability after the label"),
             flag("--evaluate", options->evaluate,
                  "the lines are those of a recipe's data.validation, with labels: print how well these are predicted"),
@@ -310,7 +286,7 @@ Command classify_command() {
                 "--json", options->json,
                 "print one JSON object per line: labels and probabilities, or a number; with --evaluate one in all")}}),
       .run = [options] { classify(*options); },
-      .footer = std::string(kAnswers) + "Example:\n  heed classify --model classifier < texts.txt",
+      .footer = std::string(kEncoderAnswers) + "Example:\n  heed classify --model classifier < texts.txt",
   };
 }
 
@@ -321,7 +297,7 @@ Command tag_command() {
       .summary = "label the words of sentences, a line each, with an encoder trained for the task tag",
       .options = joined({model_options(options->model),
                          encoder_context_options(options->model),
-                         input_option(*options, "sentences, a line each, with spaces between words"),
+                         input_option(options->input, "sentences, a line each, with spaces between words"),
                          {flag("--evaluate", options->evaluate,
                                "the input is a recipe's data.validation, with labels: print how well these are "
                                "predicted"),
@@ -330,7 +306,7 @@ Command tag_command() {
                           flag("--json", options->json,
                                "print one JSON array per line, of words and labels; with --evaluate one object")}}),
       .run = [options] { tag(*options); },
-      .footer = std::string(kAnswers) + "Example:\n  heed tag --model tagger < sentences.txt",
+      .footer = std::string(kEncoderAnswers) + "Example:\n  heed tag --model tagger < sentences.txt",
   };
 }
 
@@ -338,15 +314,18 @@ Command embed_command() {
   const auto options = std::make_shared<EmbedOptions>();
   return {
       .name = "embed",
-      .summary = "print an embedding of each line's text, from any encoder",
+      .summary = "print an embedding of each line's text, from a model of any kind",
       .options =
           joined({model_options(options->encoder.model),
                   encoder_context_options(options->encoder.model),
-                  input_option(options->encoder, "texts, a line each"),
+                  input_option(options->encoder.input, "texts, a line each"),
                   {pairs_option(options->encoder),
                    option("--pooling NAME", options->choice.pooling, kPoolingNames,
                           "how a text's tokens become one embedding: first, mean, max, last or mean-sqrt-length; by "
                           "default as the model has it: mean, unless it was imported with another"),
+                   option("--prompt TEXT", options->choice.prompt, "read this text before each text"),
+                   option("--prompt-name NAME", options->choice.prompt_name,
+                          "one of the prompts that the model came with; by default the one it names, if any"),
                    flag("--normalize", options->choice.normalized, std::optional(Normalized::yes),
                         "scale each embedding to length 1"),
                    option("--npy FILE", options->npy,
@@ -354,7 +333,7 @@ Command embed_command() {
                    option("--similarity FILE", options->similarity,
                           "print the cosine of each line's embedding and that of the same line in this file")}}),
       .run = [options] { embed(*options); },
-      .footer = std::string(kAnswers) + "Example:\n  heed embed --model encoder --normalize < texts.txt",
+      .footer = std::string(kEncoderAnswers) + "Example:\n  heed embed --model encoder --normalize < texts.txt",
   };
 }
 

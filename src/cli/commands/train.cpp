@@ -37,7 +37,8 @@ Command train_command() {
                   option("--layout LAYOUT", options->layout,
                          "how ranks share the training: copies, stages and parts, such as data=2,pipeline=2,tensor=1"),
                   flag("--resume", options->start, TrainStart::resume, "continue the run in the directory"),
-                  option("--threads N", options->threads, "threads to use; 0: one per processor")},
+                  option("--threads N", options->threads, "threads to use; 0: one per processor"),
+                  option("--device NAME", options->device, "cpu, cuda, or cuda:N for another NVIDIA GPU")},
       .processes = Processes::several,
       .run = [options] { run_training(*options); },
   };

@@ -5,7 +5,8 @@ namespace heed::cli {
 std::vector<Option> model_options(ModelOptions& options) {
   return {required(option("--model DIR", options.directory, "the model directory")),
           option("--precision NAME", options.inference.precision, kPrecisionNames, "f32, bf16 or auto"),
-          option("--threads N", options.inference.threads, "threads to use; 0: one per processor")};
+          option("--threads N", options.inference.threads, "threads to use; 0: one per processor"),
+          option("--device NAME", options.inference.device, "cpu, cuda, or cuda:N for another NVIDIA GPU")};
 }
 
 Option cache_option(ModelOptions& options) {

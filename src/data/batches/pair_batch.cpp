@@ -22,6 +22,9 @@ void check(const Corpus& corpus, const SentenceMarks& special) {
   for (const int32_t id : special.after_source) {
     within(id, corpus.source(), "the end of a source");
   }
+  for (const int32_t id : special.before_target) {
+    within(id, corpus.target(), "the begin of a target");
+  }
 }
 
 std::vector<int32_t> tokens_of(const TokenStore& side, int64_t sentence, const TokenChange& change) {
@@ -46,8 +49,10 @@ std::span<const int32_t> RaggedTokens::sequence(int64_t s) const {
 SentenceLengths pair_lengths(const Corpus& corpus, const SentenceMarks& special) {
   check(corpus, special);
   const int64_t source_specials = std::ssize(special.before_source) + std::ssize(special.after_source);
-  return [&corpus, source_specials](int64_t sentence) {
-    return SentenceRows{corpus.source().length(sentence) + source_specials, corpus.target().length(sentence) + 1};
+  const int64_t target_specials = std::ssize(special.before_target) + 1;
+  return [&corpus, source_specials, target_specials](int64_t sentence) {
+    return SentenceRows{corpus.source().length(sentence) + source_specials,
+                        corpus.target().length(sentence) + target_specials};
   };
 }
 
@@ -63,7 +68,8 @@ RaggedPairs make_pairs(const Corpus& corpus, std::span<const int64_t> sentences,
     append(special.after_source, pairs.source.ids);
     source_lengths.push_back(std::ssize(pairs.source.ids) - source_begin);
 
-    const std::vector<int32_t> target = tokens_of(corpus.target(), sentence, changes.target);
+    std::vector<int32_t> target = special.before_target;
+    append(tokens_of(corpus.target(), sentence, changes.target), target);
     pairs.target.ids.push_back(special.begin.value);
     append(target, pairs.target.ids);
     append(target, pairs.expected);

@@ -22,10 +22,11 @@ struct RaggedTokens {
   std::span<const int32_t> sequence(int64_t s) const;
 };
 
-// The ids around a sentence. The decoder reads begin, t1 .. tn and is expected to predict t1 .. tn, end.
+// The ids around a sentence. The decoder reads begin, b1 .. bm, t1 .. tn, where b are those before the target, and is
+// expected to predict b1 .. bm, t1 .. tn, end.
 struct SentenceMarks {
   TokenId begin, end;
-  std::vector<int32_t> before_source = {}, after_source = {};
+  std::vector<int32_t> before_source = {}, after_source = {}, before_target = {};
 };
 
 struct RaggedPairs {

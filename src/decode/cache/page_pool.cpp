@@ -74,7 +74,7 @@ View PagePool::blocks_from(const Tensor& rows, int64_t block) const {
 View PagePool::first_rows_of_blocks(const Tensor& rows, int32_t page, int64_t count) const {
   const View blocks = blocks_from(rows, page * blocks_);
   const int64_t width = blocks.columns();
-  return {host_address(blocks), blocks.type(), blocks_, count * width, page_tokens_ * width, blocks.device()};
+  return blocks.regrouped(blocks_, count * width, page_tokens_ * width);
 }
 
 void PagePool::grow() {

@@ -15,7 +15,9 @@ class TranslationFrame {
   // ConfigError for languages that the model does not know.
   TranslationFrame(const TranslationTokenizers& tokenizers, const ModelMarks& marks, const LanguagePair& languages);
 
-  // ConfigError where the model writes several languages and was not told which.
+  // Whether the model writes several languages and was not told which.
+  bool lacks_target() const { return !knows_target_; }
+  // ConfigError if so.
   void require_target() const;
 
   // A source's tokens as the encoder reads them.

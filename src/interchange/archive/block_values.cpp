@@ -3,6 +3,7 @@
 #include <array>
 #include <cstring>
 
+#include "tensor/dtype.h"
 #include "tensor/float16.h"
 
 namespace heed {
@@ -170,6 +171,26 @@ void read_blocks(ForeignType type, const std::byte* from, int64_t blocks, float*
     read(bytes, to);
     bytes += size.bytes;
     to += size.elements;
+  }
+}
+
+void read_q4_0_integers(const std::byte* from, int64_t blocks, std::byte* to) {
+  constexpr size_t kBytes = kSmallBlock / 2;
+  const auto at = [](const std::byte* q, size_t j) {
+    return j < kBytes ? std::to_integer<unsigned>(q[j]) & 15U : std::to_integer<unsigned>(q[j - kBytes]) >> 4U;
+  };
+  for (int64_t i = 0; i < blocks; ++i, from += block_of(ForeignType::q4_0).bytes) {
+    const std::byte* const q = from + sizeof(uint16_t);
+    for (size_t j = 0; j < kSmallBlock; j += 2) {
+      *to++ = static_cast<std::byte>(at(q, j) | at(q, j + 1) << 4U);
+    }
+  }
+}
+
+void read_q4_0_scales(const std::byte* from, int64_t blocks, std::byte* to) {
+  for (int64_t i = 0; i < blocks; ++i, from += block_of(ForeignType::q4_0).bytes, to += sizeof(uint16_t)) {
+    const uint16_t bits = bf16(half_in_block(reinterpret_cast<const uint8_t*>(from))).bits;
+    std::memcpy(to, &bits, sizeof bits);
   }
 }
 

@@ -24,6 +24,8 @@ uint32_t number_of(GgufType type) {
       return 0;
     case GgufType::f16:
       return 1;
+    case GgufType::bf16:
+      return 30;
     case GgufType::q4_0:
       return 2;
     case GgufType::q8_0:

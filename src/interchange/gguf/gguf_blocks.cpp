@@ -4,6 +4,7 @@
 
 #include "base/errors.h"
 #include "interchange/gguf/gguf.h"
+#include "tensor/dtype.h"
 #include "tensor/half.h"
 
 namespace heed {
@@ -64,6 +65,7 @@ int64_t bytes_of_gguf(GgufType type, int64_t elements) {
     case GgufType::f32:
       return 4 * elements;
     case GgufType::f16:
+    case GgufType::bf16:
       return 2 * elements;
     case GgufType::q8_0:
       return elements / kGgufBlock * (kScaleBytes + kGgufBlock);
@@ -85,6 +87,10 @@ std::vector<std::byte> gguf_blocks(GgufType type, std::span<const float> values,
     for (const float x : values) {
       append(bytes, checked_half(x, where));
     }
+    return bytes;
+  }
+  if (type == GgufType::bf16) {
+    std::ranges::for_each(values, [&](float x) { append(bytes, bf16(x).bits); });
     return bytes;
   }
   require(values.size() % kGgufBlock == 0, where, "{} values are not whole blocks of {}", values.size(), kGgufBlock);

@@ -1,12 +1,16 @@
 #include "interchange/gguf/gguf_export.h"
 
 #include <array>
+#include <functional>
 #include <iterator>
+#include <optional>
 
 #include "interchange/exported_weights.h"
 #include "interchange/gguf/gguf.h"
+#include "interchange/gguf/gguf_merged_tokenizer.h"
 #include "interchange/gguf/gguf_tokenizer.h"
 #include "interchange/gpt2_form.h"
+#include "interchange/kin_forms.h"
 #include "interchange/llama_form.h"
 #include "models/any_model.h"
 
@@ -14,22 +18,36 @@ namespace heed {
 namespace {
 
 // As llama.cpp numbers what most of a file's matrices are.
-constexpr std::array<std::pair<GgufType, uint32_t>, 4> kFileTypes{
-    {{GgufType::f32, 0}, {GgufType::f16, 1}, {GgufType::q4_0, 2}, {GgufType::q8_0, 7}}};
+constexpr std::array<std::pair<GgufType, uint32_t>, 5> kFileTypes{
+    {{GgufType::f32, 0}, {GgufType::f16, 1}, {GgufType::q4_0, 2}, {GgufType::q8_0, 7}, {GgufType::bf16, 32}}};
 constexpr uint32_t kVersionOfBlocks = 2;
 
 // A form of model, as llama.cpp names it.
 struct Form {
   std::string name;
-  void (*require)(const ModelConfig& config, const std::string& where);
-  std::vector<GgufEntry> (*entries)(const ModelConfig& config);
-  ForeignNames (*names)();
+  std::function<void(const ModelConfig& config, const std::string& where)> require;
+  std::function<std::vector<GgufEntry>(const ModelConfig& config)> entries;
+  std::function<ForeignNames()> names;
 };
 
-// Positions tell the forms apart; what else a form needs is refused by its own name.
+// A few settings tell the forms apart; what else a form needs is refused by its own name.
 Form form_of(const ModelConfig& config) {
-  return config.positions == Positions::learned ? Form{"gpt2", require_gpt2_form, gpt2_entries, gpt2_names}
-                                                : Form{"llama", require_llama_form, llama_entries, llama_names};
+  if (config.positions == Positions::learned) {
+    return {"gpt2", require_gpt2_form, gpt2_entries, gpt2_names};
+  }
+  if (const std::optional<KinForm> kin = kin_form_of(config)) {
+    return {std::string(name_of(*kin)),
+            [kin](const ModelConfig& of, const std::string& where) { require_kin_form(*kin, of, where); },
+            [kin](const ModelConfig& of) { return kin_entries(*kin, of); }, [kin] { return kin_names(*kin); }};
+  }
+  return {"llama", require_llama_form, llama_entries, llama_names};
+}
+
+std::vector<GgufEntry> entries_of_tokenizer(const ExportedModel& model) {
+  const Tokenizer& tokenizer = *model.tokenizers.front();
+  const auto* const merged = dynamic_cast<const HuggingFaceTokenizer*>(&tokenizer);
+  return merged == nullptr ? tokenizer_entries(tokenizer, model.documents, model.where)
+                           : merged_tokenizer_entries(*merged, model.config.target_vocabulary, model.where);
 }
 
 std::vector<GgufEntry> general_entries(const std::string& name, const Form& form, GgufType type) {
@@ -58,7 +76,7 @@ ExportSummary write_gguf_model(const ExportedModel& model, const std::filesystem
   const Form form = form_of(config);
   std::vector<GgufEntry> entries = general_entries(model.name, form, type);
   add(entries, form.entries(config));
-  add(entries, tokenizer_entries(*model.tokenizers.front(), model.documents, model.where));
+  add(entries, entries_of_tokenizer(model));
   Weights weights;
   const AnyModel shapes(Scope(weights), config);
   const std::vector<GgufTensor> tensors = exported_weights(form.names(), config, weights, model.weights, type);

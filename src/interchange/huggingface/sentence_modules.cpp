@@ -16,7 +16,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char *kModulesFile = "modules.json", *kLengthFile = "sentence_bert_config.json";
+constexpr const char *kModulesFile = "modules.json", *kLengthFile = "sentence_bert_config.json",
+                     *kPromptsFile = "config_sentence_transformers.json";
 
 struct Module {
   std::string kind, path;  // "Pooling", "1_Pooling"
@@ -59,6 +60,9 @@ void read_pooling(const std::filesystem::path& folder, ForeignModel& model) {
       model.config.text_pooling = pooling;
       ++modes;
     }
+  }
+  if (!file.flag("include_prompt", true)) {
+    model.prompts.pooled = PooledPrompt::no;
   }
   require<FormatError>(modes == 1, file.where(), "has {} ways of pooling, expected one", modes);
 }
@@ -114,6 +118,39 @@ void read_length(const std::filesystem::path& folder, ForeignModel& model) {
   }
 }
 
+void read_prompts(const std::filesystem::path& folder, TextPrompts& prompts) {
+  const std::filesystem::path file = folder / kPromptsFile;
+  if (!std::filesystem::exists(file)) {
+    return;
+  }
+  const std::string where = file.string(), text = read_file(file);
+  require_shallow_json(text, where);
+  const json root = json::parse(text, nullptr, false);
+  require<FormatError>(root.is_object(), where, "is not a JSON object");
+  const json texts = root.value("prompts", json()), chosen = root.value("default_prompt_name", json());
+  require<FormatError>(texts.is_null() || texts.is_object(), where, "\"prompts\" is not an object");
+  require<FormatError>(chosen.is_null() || chosen.is_string(), where, "\"default_prompt_name\" is not a string");
+  for (const auto& [name, prompt] : texts.items()) {
+    require<FormatError>(prompt.is_string(), where, "the prompt \"{}\" is not a string", shown(name));
+    prompts.all.push_back({name, prompt.get<std::string>()});
+  }
+  prompts.chosen = chosen.is_null() ? "" : chosen.get<std::string>();
+  require<FormatError>(
+      prompts.chosen.empty() || std::ranges::count(prompts.all, prompts.chosen, &TextPrompt::name) == 1, where,
+      "\"default_prompt_name\" is \"{}\", which is not among the prompts", shown(prompts.chosen));
+}
+
+// A language model that is saved to embed texts may lack the projection of its output, which it does not need: the table
+// of embeddings takes its place.
+void tie_missing_output(const TensorArchive& archive, ForeignModel& model) {
+  const bool has_output = std::ranges::any_of(model.names.tensors, [&](const ForeignTensor& tensor) {
+    return tensor.roles.front() == WeightRole::logits && archive.find(std::string(tensor.name)) != nullptr;
+  });
+  if (!has_output) {
+    model.config.tying = Tying::output;
+  }
+}
+
 }  // namespace
 
 bool has_sentence_modules(const std::filesystem::path& folder) {
@@ -127,9 +164,12 @@ std::filesystem::path encoder_folder(const std::filesystem::path& folder) {
 
 void add_sentence_modules(const std::filesystem::path& folder, ForeignModel& model, TensorArchive& archive) {
   const std::vector<Module> modules = modules_in(folder);
-  require<FormatError>(model.config.architecture == Architecture::encoder, (folder / kModulesFile).string(),
-                       "lists modules behind a model that is not an encoder");
-  model.config.head = Head::none;
+  const bool is_encoder = model.config.architecture == Architecture::encoder;
+  if (is_encoder) {
+    model.config.head = Head::none;
+  } else if (model.config.architecture == Architecture::causal_lm) {
+    tie_missing_output(archive, model);
+  }
   model.config.text_normalized = Normalized::no;
   for (size_t i = 1; i < modules.size(); ++i) {
     const Module& module = modules[i];
@@ -138,6 +178,7 @@ void add_sentence_modules(const std::filesystem::path& folder, ForeignModel& mod
       require<FormatError>(i == 1, where, "has Pooling as module {}, expected behind the encoder", i);
       read_pooling(folder / module.path, model);
     } else if (module.kind == "Dense") {
+      require<FormatError>(is_encoder, where, "has Dense behind a model that is not an encoder, which heed lacks");
       read_dense(folder, module, model, archive);
     } else if (module.kind == "Normalize") {
       require<FormatError>(i + 1 == modules.size(), where, "has Normalize as module {}, expected at the end", i);
@@ -147,6 +188,7 @@ void add_sentence_modules(const std::filesystem::path& folder, ForeignModel& mod
     }
   }
   read_length(encoder_folder(folder), model);
+  read_prompts(folder, model.prompts);
 }
 
 namespace {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/rounding.h"
+#include "kernels/host_copy.h"
 
 namespace heed {
 namespace {
@@ -17,7 +18,8 @@ int64_t padded(int64_t elements) { return round_up(elements, kAlignment); }
 
 Trainables::Trainables(Backend& backend, Weights& weights, DType precision, Gradients gradients,
                        std::vector<WeightTreatment> treatments, std::vector<bool> held)
-    : weights_(weights),
+    : backend_(backend),
+      weights_(weights),
       precision_(precision),
       treatments_(std::move(treatments)),
       held_(std::move(held)),
@@ -158,8 +160,7 @@ View Trainables::part(const Tensor& flat, size_t index) const {
   }
   const Shape& shape = weights_.all()[index].shape();
   const int64_t offset = treatments_[index] == WeightTreatment::trained ? offsets_[index] : 0;
-  auto* const address = static_cast<std::byte*>(host_address(flat.view())) + offset * size_of(flat.type());
-  return {address, flat.type(), shape.rows(), shape.columns(), shape.columns()};
+  return flat.view().column_range(offset, shape.elements()).regrouped(shape.rows(), shape.columns(), shape.columns());
 }
 
 Trainables::~Trainables() {
@@ -174,7 +175,8 @@ void Trainables::initialize(Backend& backend, uint64_t seed) {
     if (treatments_[i] == WeightTreatment::of_base || !is_held(i)) {
       continue;
     }
-    const View master = weight.trainable().master();
+    HostRoom room(backend, weight.trainable().master());
+    const View& master = room.view();
     weights_.initial_values(i, seed, [&](int64_t e, double value) {
       if (master.type() == DType::f64) {
         host<double>(master).data[e] = value;
@@ -182,6 +184,7 @@ void Trainables::initialize(Backend& backend, uint64_t seed) {
         host<float>(master).data[e] = static_cast<float>(value);
       }
     });
+    room.put();
   }
   refresh(backend);
 }
@@ -256,7 +259,7 @@ void Trainables::begin_shard(Backend& backend) {
 
 void Trainables::write_to_shard() {
   if (of_shard_.empty()) {
-    of_shard_ = Tensor({gradients_.elements()}, gradients_.type());
+    of_shard_ = keep_readable(backend_, {gradients_.elements()}, gradients_.type());
   }
   for_each_trained([&](size_t i, Trainable& trainable) { trainable.begin_gradient(part(of_shard_, i)); });
 }

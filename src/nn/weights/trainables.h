@@ -69,6 +69,7 @@ class Trainables {
   void complete(Backend& backend, size_t weight);
 
   const Weights& weights() const { return weights_; }
+  Backend& backend() const { return backend_; }  // whose memory holds all of it
   WeightTreatment treatment_of(size_t weight) const { return treatments_[weight]; }
   // What is not trained is held everywhere.
   bool is_held(size_t weight) const { return held_[weight] || treatments_[weight] != WeightTreatment::trained; }
@@ -119,6 +120,7 @@ class Trainables {
   void keep(Backend& backend, size_t index);
   void train(size_t index);
 
+  Backend& backend_;
   Weights& weights_;
   DType precision_;
   std::vector<WeightTreatment> treatments_;

@@ -3,6 +3,7 @@
 // Saves d_z.
 #include "ops/loss/label_loss.h"
 
+#include "kernels/host_copy.h"
 #include "ops/tape.h"
 
 namespace heed {
@@ -13,16 +14,18 @@ TokenLosses label_loss(Pass& pass, const Logits& logits, const LabelTargets& tar
           "label_loss", "{} targets of {} labels for {}", targets.values.size(), targets.labels, z.value());
   Backend& backend = pass.backend();
   const Tensor wanted = pass.allocate_master({z.rows(), z.columns()});
+  HostRoom room(backend, wanted.view());
   for (int64_t r = 0; r < z.rows(); ++r) {
     for (int64_t c = 0; c < z.columns(); ++c) {
       const double value = targets.values[static_cast<size_t>(r * z.columns() + c)];
       if (wanted.type() == DType::f64) {
-        host<double>(wanted.view())(r, c) = value;
+        host<double>(room.view())(r, c) = value;
       } else {
-        host<float>(wanted.view())(r, c) = static_cast<float>(value);
+        host<float>(room.view())(r, c) = static_cast<float>(value);
       }
     }
   }
+  room.put();
   auto losses = std::make_shared<Tensor>(pass.allocate_master({z.rows(), 2}));
   Tensor d_logits;
   if (pass.recording()) {
@@ -36,7 +39,7 @@ TokenLosses label_loss(Pass& pass, const Logits& logits, const LabelTargets& tar
   if (pass.recording()) {
     pass.tape().record(LabelLossOp{z, std::move(d_logits), pass.tape().loss_scale()});
   }
-  return {std::move(losses), z.rows(), z.columns(), Smoothing(0.0F)};
+  return {backend, std::move(losses), z.rows(), z.columns(), Smoothing(0.0F)};
 }
 
 void LabelLossOp::backward(Backend& backend) {

@@ -243,8 +243,17 @@ double smoothed_target_entropy(int64_t vocabulary, Smoothing smoothing) {
   return -(at_target * std::log(at_target) + (elsewhere > 0.0 ? rest * elsewhere * std::log(elsewhere) : 0.0));
 }
 
+ConstView TokenLosses::on_host() const {
+  if (losses_->device() != Device::cpu) {
+    auto copy = std::make_shared<Tensor>(losses_->shape(), losses_->type());
+    backend_->copy(losses_->view(), copy->view());
+    losses_ = std::move(copy);
+  }
+  return losses_->view();
+}
+
 double TokenLosses::at(int64_t row, int64_t column) const {
-  const View view = losses_->view();
+  const ConstView view = on_host();
   return view.type() == DType::f64 ? host<double>(view)(row, column)
                                    : static_cast<double>(host<float>(view)(row, column));
 }
@@ -292,7 +301,7 @@ TokenLosses output_loss(Pass& pass, const Hidden& x, LinearWeights output, const
       pass.tape().record(OutputLossOp{hidden, pass.indices(counted), std::move(d_x)});
     }
   }
-  return {std::move(losses), targets.counted(), vocabulary, options.smoothing};
+  return {pass.backend(), std::move(losses), targets.counted(), vocabulary, options.smoothing};
 }
 
 TokenLosses cross_entropy(Pass& pass, const Logits& logits, const Targets& targets, Smoothing smoothing) {
@@ -314,7 +323,7 @@ TokenLosses cross_entropy(Pass& pass, const Logits& logits, const Targets& targe
   if (pass.recording()) {
     pass.tape().record(CrossEntropyOp{z, std::move(d_logits), pass.tape().loss_scale()});
   }
-  return {std::move(losses), targets.counted(), z.columns(), smoothing};
+  return {pass.backend(), std::move(losses), targets.counted(), z.columns(), smoothing};
 }
 
 Logits output_logits(Pass& pass, const Hidden& x, LinearWeights output, SoftCapAt cap) {

@@ -12,8 +12,13 @@ namespace heed {
 // Each row's losses, f32 (f64 in the reference backend); ignored rows have none.
 class TokenLosses {
  public:
-  TokenLosses(std::shared_ptr<const Tensor> losses, int64_t counted, int64_t vocabulary, Smoothing smoothing)
-      : losses_(std::move(losses)), counted_(counted), vocabulary_(vocabulary), smoothing_(smoothing) {}
+  TokenLosses(Backend& backend, std::shared_ptr<const Tensor> losses, int64_t counted, int64_t vocabulary,
+              Smoothing smoothing)
+      : backend_(&backend),
+        losses_(std::move(losses)),
+        counted_(counted),
+        vocabulary_(vocabulary),
+        smoothing_(smoothing) {}
 
   int64_t rows() const { return losses_->shape()[0]; }
   int64_t counted() const { return counted_; }
@@ -29,8 +34,11 @@ class TokenLosses {
  private:
   double at(int64_t row, int64_t column) const;
   double total(int64_t column) const;
+  ConstView on_host() const;
 
-  std::shared_ptr<const Tensor> losses_;
+  Backend* backend_;
+  // Where the loss computed them; and once they were read, in the host's memory.
+  mutable std::shared_ptr<const Tensor> losses_;
   int64_t counted_, vocabulary_;
   Smoothing smoothing_;
 };

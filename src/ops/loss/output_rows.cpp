@@ -7,6 +7,7 @@
 #include "kernels/calls/linear.h"
 #include "kernels/calls/loss.h"
 #include "kernels/calls/rows.h"
+#include "kernels/host_copy.h"
 
 namespace heed {
 namespace {
@@ -59,7 +60,8 @@ void log_softmax(const Pass& pass, const Logits& logits, const CandidateRanges& 
            columns.columns(), log_probs.columns());
   }
   Tensor ranges = pass.allocate({2, z.rows()}, DType::i32);
-  std::ranges::copy(ends, std::ranges::copy(begins, ranges.data<int32_t>()).out);
+  put_values(pass.backend(), begins, ranges.view().row_range(0, 1));
+  put_values(pass.backend(), ends, ranges.view().row_range(1, 1));
   pass.backend().selected_log_softmax(
       {.logits = z, .columns = columns, .ranges = ranges.view(), .log_probs = log_probs});
 }

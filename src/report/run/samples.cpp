@@ -4,8 +4,10 @@
 #include <cmath>
 
 #include "data/lines/line_reader.h"
+#include "decode/texts/translation_frame.h"
 #include "ops/loss/loss.h"
 #include "report/figures/tokens_and_maps.h"
+#include "text/token_ids.h"
 #include "text/unicode/unicode.h"
 
 namespace heed {
@@ -15,12 +17,12 @@ constexpr int64_t kMaxMapTokens = 128;             // of a side
 constexpr size_t kMaxSelfBytes = size_t{3} << 20;  // of all samples' self-attention
 
 // Runs encoder and decoder once more over the finished translation.
-void trace(const TextTranslator& translator, const std::vector<int32_t>& source_ids, const std::vector<int32_t>& found,
-           TranslatedSample& sample, HeadFiguresSum& heads) {
+void trace(const TextTranslator& translator, const TranslationFrame& frame, const std::vector<int32_t>& source_ids,
+           const std::vector<int32_t>& found, TranslatedSample& sample, HeadFiguresSum& heads) {
   const Inference& inference = translator.scheduler.inference();
   const Seq2Seq& model = inference.model.seq2seq();
-  std::vector<int32_t> fed{translator.tokenizers.target.special().bos.value}, produced = found;
-  fed.insert(fed.end(), found.begin(), found.end());
+  std::vector<int32_t> fed{frame.target_start().front()}, produced = frame.forced_target(found);
+  fed.insert(fed.end(), produced.begin(), produced.end());
   produced.push_back(translator.tokenizers.target.special().eos.value);
   sample.source_tokens = pieces_of(translator.tokenizers.source, source_ids);
   sample.target_tokens = pieces_of(translator.tokenizers.target, produced);
@@ -94,11 +96,12 @@ std::vector<SampleLine> read_sample_lines(const std::vector<std::filesystem::pat
 Samples translate_samples(const TextTranslator& translator, const std::vector<SampleLine>& lines,
                           const TranslationOptions& options) {
   Samples samples;
+  const TranslationFrame frame(translator.tokenizers, translator.marks, options.languages);
   std::vector<std::vector<int32_t>> ids;
   std::vector<std::string> texts;
   int64_t too_long = 0;
   for (const SampleLine& line : lines) {
-    std::vector<int32_t> tokens = source_tokens(translator, line.source);
+    std::vector<int32_t> tokens = frame.around_source(ids_of(translator.tokenizers.source.encode(line.source)));
     if (!fits(tokens.size(), translator.scheduler.inference().model.config())) {
       ++too_long;
       continue;
@@ -113,7 +116,7 @@ Samples translate_samples(const TextTranslator& translator, const std::vector<Sa
   for (size_t i = 0; i < found.size(); ++i) {
     TranslatedSample& sample = samples.translated[i];
     sample.translation = found[i].front().translation.text;
-    trace(translator, ids[i], found[i].front().ids, sample, heads);
+    trace(translator, frame, ids[i], found[i].front().ids, sample, heads);
   }
   samples.heads = heads.take();
   if (too_long > 0) {

@@ -24,11 +24,11 @@ Value first_messages(const std::vector<Value>& messages, size_t count) {
 
 }  // namespace
 
-ChatTemplate::ChatTemplate(chat::Program program, std::string_view where)
-    : program_(std::make_shared<const chat::Program>(std::move(program))), where_(where) {}
+ChatTemplate::ChatTemplate(chat::Program program, std::string_view text, std::string_view where)
+    : program_(std::make_shared<const chat::Program>(std::move(program))), text_(text), where_(where) {}
 
 ChatTemplate ChatTemplate::parse(std::string_view text, std::string_view where) {
-  return {chat::parse_program(text, where), where};
+  return {chat::parse_program(text, where), text, where};
 }
 
 chat::Rendering ChatTemplate::run(const Value& messages, const Chat& chat, const ChatOptions& options) const {

@@ -39,6 +39,7 @@ class ChatTemplate {
  public:
   // FormatError, "where:line: ...", for what is not a template, or uses what is not known here.
   static ChatTemplate parse(std::string_view text, std::string_view where);
+  const std::string& text() const { return text_; }  // as it was parsed
 
   // FormatError, with the line of the template, when it refuses the messages, asks for what is not there, or uses up
   // one of the limits in text/chat/template/limits.h.
@@ -52,12 +53,12 @@ class ChatTemplate {
   ChatSpans assistant_spans(const Chat& chat, const ChatOptions& options = {}) const;
 
  private:
-  ChatTemplate(chat::Program program, std::string_view where);
+  ChatTemplate(chat::Program program, std::string_view text, std::string_view where);
   chat::Rendering run(const chat::Value& messages, const Chat& chat, const ChatOptions& options) const;
   ChatSpans spans_by_prefixes(const Chat& chat, const ChatOptions& options, std::string text) const;
 
   std::shared_ptr<const chat::Program> program_;
-  std::string where_;
+  std::string text_, where_;
 };
 
 }  // namespace heed

@@ -1,5 +1,6 @@
 #include "text/chat/marked_text.h"
 
+#include "text/huggingface/huggingface_tokenizer.h"
 #include "text/lines/multiline.h"
 
 namespace heed {
@@ -29,6 +30,9 @@ Mark first_mark(const Tokenizer& tokenizer, std::string_view text) {
 }  // namespace
 
 std::vector<TokenId> encode_marked_text(const Tokenizer& tokenizer, std::string_view text) {
+  if (const auto* const own = dynamic_cast<const HuggingFaceTokenizer*>(&tokenizer)) {
+    return own->encode_text(text, {.frame = huggingface::Frame::bare}).ids;
+  }
   std::vector<TokenId> tokens;
   while (!text.empty()) {
     const Mark mark = first_mark(tokenizer, text);

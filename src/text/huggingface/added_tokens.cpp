@@ -101,14 +101,15 @@ bool AddedTokens::Finder::match(std::string_view text, size_t& at, size_t& end, 
   return false;
 }
 
-void AddedTokens::Finder::cut(const AddedTokens& added, std::string_view text, SpecialText special,
+void AddedTokens::Finder::cut(const AddedTokens& added, std::string_view text, const SpecialRule& special,
                               std::vector<AddedMatch>& parts) const {
   size_t done = 0, at = 0, match_end = 0;
   int32_t token = TokenTable::kNone;
   for (; !empty_ && match(text, at, match_end, token); at = match_end) {
     const AddedToken& found = added.tokens_.at(token);
     size_t begin = at, end = match_end;
-    if (special == SpecialText::literal && added.specials_.contains(found.text)) {
+    if (special.text == SpecialText::literal && token != special.matched.value &&
+        added.specials_.contains(found.text)) {
       continue;
     }
     if (found.single_word && ((begin > 0 && record_of(character_before(text, begin)).is_word()) ||

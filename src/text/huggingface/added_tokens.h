@@ -42,10 +42,10 @@ class AddedTokens {
   bool any_raw() const { return !raw_.empty(); }
   bool any_normalized() const { return !normalized_.empty(); }
   // Cuts a text at its tokens, those of raw or of normalized text, and appends the parts.
-  void cut_raw(std::string_view text, SpecialText special, std::vector<AddedMatch>& parts) const {
+  void cut_raw(std::string_view text, const SpecialRule& special, std::vector<AddedMatch>& parts) const {
     raw_.cut(*this, text, special, parts);
   }
-  void cut_normalized(std::string_view text, SpecialText special, std::vector<AddedMatch>& parts) const {
+  void cut_normalized(std::string_view text, const SpecialRule& special, std::vector<AddedMatch>& parts) const {
     normalized_.cut(*this, text, special, parts);
   }
 
@@ -57,7 +57,7 @@ class AddedTokens {
     explicit Finder(std::vector<std::pair<std::string_view, int32_t>> texts);
 
     bool empty() const { return empty_; }
-    void cut(const AddedTokens& added, std::string_view text, SpecialText special,
+    void cut(const AddedTokens& added, std::string_view text, const SpecialRule& special,
              std::vector<AddedMatch>& parts) const;
 
    private:

@@ -210,6 +210,10 @@ class PipelineTokenizer final : public HuggingFaceTokenizer {
 
   std::span<const FramePart> frame(int texts) const override { return texts == 1 ? frame_ : pair_frame_; }
   TokenId mask() const override { return mask_; }
+  std::vector<TokenId> encode_masked(std::string_view text, TokenId mask) const override {
+    check(text);
+    return pipeline_->encode_ids(text, {.matched = mask});
+  }
   const std::vector<std::string>& notes() const override { return pipeline_->notes(); }
 
   std::string token_text(TokenId token) const override {
@@ -260,7 +264,7 @@ class PipelineTokenizer final : public HuggingFaceTokenizer {
   }
 
   std::vector<TokenId> encode_normalized(std::string_view text) const override {
-    return pipeline_->encode_ids(text, huggingface::SpecialText::literal);
+    return pipeline_->encode_ids(text, {});
   }
   std::string decode_known(std::span<const TokenId> tokens) const override { return pipeline_->decode(tokens); }
 

@@ -43,7 +43,6 @@ class HuggingFaceTokenizer : public Tokenizer {
   virtual std::string token_text(TokenId token) const = 0;
   virtual std::optional<TokenId> token_of(std::string_view text) const = 0;
   virtual bool is_special(TokenId token) const = 0;  // decode() skips it
-  virtual TokenId mask() const = 0;                  // kNoToken if there is none
 
   // What of the file is not applied, or contradicts itself; each a sentence.
   virtual const std::vector<std::string>& notes() const = 0;

@@ -130,7 +130,7 @@ Pipeline::Lease::~Lease() {
 }
 
 // Fills work.pieces.
-void Pipeline::cut(std::string_view text, SpecialText special, Tracking tracking, Workspace& work) const {
+void Pipeline::cut(std::string_view text, const SpecialRule& special, Tracking tracking, Workspace& work) const {
   Pieces& pieces = work.pieces;
   pieces.list.clear();
   pieces.as_bytes = false;
@@ -148,7 +148,7 @@ void Pipeline::cut(std::string_view text, SpecialText special, Tracking tracking
 
 // Normalizes what lies between added tokens, and cuts it at those of normalized text. The text of several parts is put
 // together behind each other.
-void Pipeline::cut_part(std::string_view text, const AddedMatch& part, SpecialText special, Tracking tracking,
+void Pipeline::cut_part(std::string_view text, const AddedMatch& part, const SpecialRule& special, Tracking tracking,
                         Workspace& work) const {
   Pieces& pieces = work.pieces;
   const bool alone = work.parts.size() == 1;
@@ -182,7 +182,7 @@ void Pipeline::cut_part(std::string_view text, const AddedMatch& part, SpecialTe
   }
 }
 
-std::vector<TokenId> Pipeline::encode_ids(std::string_view text, SpecialText special) const {
+std::vector<TokenId> Pipeline::encode_ids(std::string_view text, const SpecialRule& special) const {
   const Lease lease(*this);
   Workspace& work = *lease;
   const bool origins = pre_tokenizer_ && pre_tokenizer_->needs_origins();
@@ -195,7 +195,7 @@ std::vector<TokenId> Pipeline::encode_ids(std::string_view text, SpecialText spe
       continue;
     }
     work.tokens.clear();
-    model_->tokenize(work.pieces.view(piece), special, *work.state, work.tokens);
+    model_->tokenize(work.pieces.view(piece), special.text, *work.state, work.tokens);
     for (const ModelToken& token : work.tokens) {
       ids.emplace_back(token.id);
     }
@@ -246,7 +246,7 @@ EncodedPart Pipeline::encode_part(std::string_view text, const EncodeOptions& op
   const Lease lease(*this);
   Workspace& work = *lease;
   const bool origins = options.offsets != Offsets::none || (pre_tokenizer_ && pre_tokenizer_->needs_origins());
-  cut(text, options.special, origins ? Tracking::on : Tracking::off, work);
+  cut(text, {.text = options.special}, origins ? Tracking::on : Tracking::off, work);
   EncodedPart part;
   part.ids.reserve(work.pieces.list.size() * 2);
   for (const Piece& piece : work.pieces.list) {

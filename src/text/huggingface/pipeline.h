@@ -24,7 +24,7 @@ class Pipeline {
 
   // One text, which is UTF-8, or two.
   Encoding encode(std::vector<std::string_view> texts, const EncodeOptions& options) const;
-  std::vector<TokenId> encode_ids(std::string_view text, SpecialText special) const;
+  std::vector<TokenId> encode_ids(std::string_view text, const SpecialRule& special) const;
   // Skips special tokens and ids without a token.
   std::string decode(std::span<const TokenId> tokens) const;
 
@@ -62,8 +62,8 @@ class Pipeline {
   };
 
   void read_texts(const JsonValue& json);
-  void cut(std::string_view text, SpecialText special, Tracking tracking, Workspace& work) const;
-  void cut_part(std::string_view text, const AddedMatch& part, SpecialText special, Tracking tracking,
+  void cut(std::string_view text, const SpecialRule& special, Tracking tracking, Workspace& work) const;
+  void cut_part(std::string_view text, const AddedMatch& part, const SpecialRule& special, Tracking tracking,
                 Workspace& work) const;
   EncodedPart encode_part(std::string_view text, const EncodeOptions& options, bool texts) const;
   void append_piece(const Piece& piece, SpecialText special, bool texts, Workspace& work, EncodedPart& part) const;

@@ -79,8 +79,11 @@ std::string prepare_corpus(const Recipe& recipe, const fs::path& output, int thr
   const PreparedSource source = source_of(recipe);
   require_same_text(ranks, recipe, source);
   Tokenizers tokenizers;
+  ModelMarks marks;
   if (takes_tokenizers(recipe)) {
-    tokenizers = StartingModel(ModelFolder{recipe.training.from}).tokenizers_for(recipe.model.architecture);
+    const StartingModel from(ModelFolder{recipe.training.from});
+    tokenizers = from.tokenizers_for(recipe.model.architecture);
+    marks = from.marks_for(recipe.model.architecture);
   }
   std::optional<PartialFolder> partial;
   if (ranks.is_first()) {
@@ -88,6 +91,8 @@ std::string prepare_corpus(const Recipe& recipe, const fs::path& output, int thr
   }
   const std::unique_ptr<Task> task =
       recipe.task->make_task(recipe, {.tokenizers = tokenizers.empty() ? nullptr : &tokenizers,
+                                      .marks = marks,
+                                      .folder = {recipe.training.from},
                                       .threads = threads,
                                       .ranks = ranks,
                                       .spill_folder = nearest_folder(partial ? partial->path() : folder)});

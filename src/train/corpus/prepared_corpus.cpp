@@ -182,7 +182,7 @@ std::unique_ptr<const PreparedCorpus> open_prepared_corpus(const Recipe& recipe,
     return nullptr;
   }
   auto corpus = std::make_unique<const PreparedCorpus>(recipe.prepared);
-  corpus->require_recipe(recipe);
+  corpus->require_recipe(recipe, setup.marks);
   if (setup.tokenizers != nullptr) {
     corpus->require_tokenizers(*setup.tokenizers);
   } else {
@@ -273,14 +273,14 @@ void PreparedCorpus::map_arrays(const std::string& checksum) {
   }
 }
 
-void PreparedCorpus::require_recipe(const Recipe& recipe) const {
+void PreparedCorpus::require_recipe(const Recipe& recipe, const ModelMarks& marks) const {
   require_same_source(source_, recipe, folder_.string());
   const size_t roles = tokenizer_roles(recipe.model.architecture).size();
   require<FormatError>(tokenizers_.size() == roles, folder_.string(), "has {} tokenizers, expected {}",
                        tokenizers_.size(), roles);
   if (recipe.model.architecture == Architecture::seq2seq) {
     for (const auto& tokenizer : tokenizers_) {
-      require_sentence_marks(*tokenizer, folder_);
+      require_sentence_marks(*tokenizer, folder_, marks);
     }
   }
 }

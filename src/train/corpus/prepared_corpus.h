@@ -25,7 +25,7 @@ class PreparedCorpus {
   explicit PreparedCorpus(std::filesystem::path folder);
 
   // ConfigError, naming what differs, unless it was made of this recipe's text, by its rules.
-  void require_recipe(const Recipe& recipe) const;
+  void require_recipe(const Recipe& recipe, const ModelMarks& marks = {}) const;
   // ConfigError unless its tokens are those of these tokenizers.
   void require_tokenizers(const Tokenizers& tokenizers) const;
 

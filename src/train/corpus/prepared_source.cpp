@@ -9,6 +9,7 @@
 #include "base/checksum.h"
 #include "base/system/files.h"
 #include "base/text/excerpt.h"
+#include "train/recipe/chat_recipe.h"
 #include "train/recipe/labeled_recipe.h"
 
 namespace heed {
@@ -18,8 +19,10 @@ namespace fs = std::filesystem;
 
 // Keys of [data] and [tokenizer] that say how tokens become batches, not what they are. All others count, so that a new
 // key does too.
-constexpr std::array<std::string_view, 17> kOfBatches{
+constexpr std::array<std::string_view, 19> kOfBatches{
     "data.prepared",
+    "data.source_language",  // puts tokens around a sentence's own
+    "data.target_language",
     "data.memory_megabytes",
     "data.batch_target_tokens",
     "data.batch_total_tokens",
@@ -48,7 +51,8 @@ bool is_among(const Names& names, std::string_view key) {
 
 bool counts(const Recipe& recipe, std::string_view key) {
   if (key.starts_with("data.") || key.starts_with("tokenizer.")) {
-    return !is_among(kOfBatches, key);
+    const bool is_limit = key == "data.context" && recipe.find<ChatRecipe>() != nullptr;
+    return is_limit || !is_among(kOfBatches, key);
   }
   return key == "training.task" || (recipe.find<LabeledRecipe>() != nullptr && is_among(kOfLabels, key));
 }

@@ -6,7 +6,6 @@
 #include "checkpoint/model_directory.h"
 #include "data/corpus/overlap.h"
 #include "data/lines/line_reader.h"
-#include "decode/texts/translation_frame.h"
 #include "text/tokenizer_training.h"
 #include "text/unicode/unicode.h"
 #include "train/recipe/recipe_checks.h"
@@ -63,12 +62,16 @@ Tokenizers make_tokenizers(const TranslationRecipe& recipe) {
 }
 
 SentenceMarks marks_of(const TranslationTokenizers& tokenizers) {
-  const SpecialTokens& target = tokenizers.target.special();
-  const TranslationFrame frame(tokenizers, {}, {});
-  return {.begin = target.bos,
-          .end = target.eos,
+  return marks_of(tokenizers, TranslationFrame(tokenizers, {}, {}));
+}
+
+SentenceMarks marks_of(const TranslationTokenizers& tokenizers, const TranslationFrame& frame) {
+  const std::vector<int32_t>& start = frame.target_start();
+  return {.begin = TokenId(start.front()),
+          .end = tokenizers.target.special().eos,
           .before_source = frame.before_source(),
-          .after_source = frame.after_source()};
+          .after_source = frame.after_source(),
+          .before_target = {start.begin() + 1, start.end()}};
 }
 
 Corpus read_training_corpus(const PairDataRecipe& data, const TranslationTokenizers& tokenizers,

@@ -8,6 +8,7 @@
 
 #include "data/batches/pair_batch.h"
 #include "data/corpus/corpus.h"
+#include "decode/texts/translation_frame.h"
 #include "text/translation_tokenizers.h"
 #include "train/recipe/translation_recipe.h"
 
@@ -17,6 +18,8 @@ namespace heed {
 Tokenizers make_tokenizers(const TranslationRecipe& recipe);
 
 SentenceMarks marks_of(const TranslationTokenizers& tokenizers);
+// Those of a model that another program made, between two of its languages.
+SentenceMarks marks_of(const TranslationTokenizers& tokenizers, const TranslationFrame& frame);
 
 // Reads the text, or takes the tokens that are stored already. Tokens that do not fit into memory go into unnamed files
 // in the setup's folder.

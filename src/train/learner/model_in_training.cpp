@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernels/host_copy.h"
 #include "nn/weights/adapters.h"
 #include "parallel/rank_checks.h"
 #include "train/learner/state_memory.h"
@@ -66,8 +67,7 @@ ModelInTraining::ModelInTraining(Backend& backend_of_run, const Recipe& recipe, 
     average.emplace(backend, trainables, optimizer.owners(), recipe.checkpoints.moving_average);
   }
   if (recipe.training.local_updates > 0) {
-    outer_momentum = Tensor({trainables.masters().elements()}, backend.master_type());
-    backend.fill(outer_momentum.view(), 0.0);
+    outer_momentum = keep_readable(backend, {trainables.masters().elements()}, backend.master_type());
   }
 }
 
@@ -100,13 +100,13 @@ TrainingState load_state(ModelInTraining& model, const Distribution& ranks, cons
                          int64_t update) {
   if (ranks.divides_matrices()) {
     WholeState whole(model.backend, model.model().config(), model.storage, model.tensors());
-    TrainingState state = checkpoints.load(update, whole.tensors());
+    TrainingState state = checkpoints.load(update, model.backend, whole.tensors());
     whole.take_parts(model.trainables, model.tensors());
     return state;
   }
-  TrainingState state = checkpoints.load(update, model.tensors());
+  TrainingState state = checkpoints.load(update, model.backend, model.tensors());
   if (!model.outer_momentum.empty()) {
-    checkpoints.load_optimizer(update, ranks.all().rank(), model.optimizer.state());
+    checkpoints.load_optimizer(update, ranks.all().rank(), model.backend, model.optimizer.state());
   }
   return state;
 }

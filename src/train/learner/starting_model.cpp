@@ -7,6 +7,7 @@
 #include "checkpoint/adapter.h"
 #include "checkpoint/stored_model.h"
 #include "checkpoint/weights.h"
+#include "kernels/host_copy.h"
 #include "models/config_keys.h"
 
 namespace heed {
@@ -146,10 +147,15 @@ Tokenizers StartingModel::tokenizers_for(Architecture architecture) const {
     const size_t index = index_of_role(description_.config.architecture, role.name, architecture);
     chosen.push_back(tokenizers_[index]);
     if (architecture == Architecture::seq2seq) {
-      require_sentence_marks(*chosen.back(), folder_.path / description_.tokenizers[index].name);
+      require_sentence_marks(*chosen.back(), folder_.path / description_.tokenizers[index].name,
+                             marks_for(architecture));
     }
   }
   return chosen;
+}
+
+ModelMarks StartingModel::marks_for(Architecture architecture) const {
+  return description_.config.architecture == architecture ? description_.marks : ModelMarks{};
 }
 
 std::vector<int32_t> StartingModel::rows_for(const Tokenizer& of_run, const Tokenizer& of_this) const {
@@ -276,9 +282,11 @@ void StartingModel::copy(const TakenWeights& taken, Backend& backend, Trainables
       trainables.store_base(backend, i, View(values.data(), DType::f32, weight.shape().rows(), columns, columns));
       continue;
     }
-    auto* const master = static_cast<float*>(host_address(weight.trainable().master()));
+    HostRoom room(backend, weight.trainable().master(), HostRoom::Holds::values);
+    float* const master = host<float>(room.view()).data;
     if (part == taken.by_text.end()) {
       std::ranges::copy(values, master);
+      room.put();
       continue;
     }
     for (size_t row = 0; row < part->from.size(); ++row) {
@@ -286,6 +294,7 @@ void StartingModel::copy(const TakenWeights& taken, Backend& backend, Trainables
         std::copy_n(values.data() + part->from[row] * width, width, master + static_cast<int64_t>(row) * width);
       }
     }
+    room.put();
   }
   trainables.refresh(backend);
 }

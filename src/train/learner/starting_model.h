@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -54,8 +55,11 @@ class StartingModel {
   explicit StartingModel(const ModelFolder& folder);
 
   // Its tokenizers, for the roles of a model of this architecture; see vocabulary_sizes_of(). FormatError for an
-  // encoder-decoder when they lack bos or eos.
+  // encoder-decoder when they lack eos, or bos where marks_for() says nothing.
   Tokenizers tokenizers_for(Architecture architecture) const;
+  // What goes with these tokenizers in a model of this architecture.
+  ModelMarks marks_for(Architecture architecture) const;
+  const ModelFolder& folder() const { return folder_; }
 
   // The weights that fit a model: those that have the same shape in both, and the same name or the same meaning. A
   // weight with a row for each token or label is taken row by row where these differ: a row goes to the token or label
@@ -67,6 +71,7 @@ class StartingModel {
 
   const TensorFile& weights() const { return *file_; }
   const ModelConfig& config() const { return description_.config; }
+  std::optional<Documents> documents() const { return description_.documents; }
 
  private:
   static constexpr int32_t kNoRow = -1;

@@ -9,6 +9,7 @@
 #include "base/text/excerpt.h"
 #include "base/text/json_depth.h"
 #include "checkpoint/weights.h"
+#include "kernels/host_copy.h"
 #include "tensor/view_bytes.h"
 #include "text/vocabulary/vocabulary.h"
 
@@ -48,26 +49,31 @@ std::vector<NamedView> named(const TrainingTensors& tensors) {
   return all;
 }
 
-void write_tensors(const fs::path& file, const std::vector<NamedView>& tensors) {
+void write_tensors(const fs::path& file, Backend& backend, const std::vector<NamedView>& tensors) {
   std::vector<TensorSource> sources;
   sources.reserve(tensors.size());
   for (const NamedView& tensor : tensors) {
     sources.push_back(
-        tensor_source(tensor.name, stored_as(tensor.view.type()), {tensor.view.elements()}, bytes_of(tensor.view)));
+        {tensor.name,
+         stored_as(tensor.view.type()),
+         {tensor.view.elements()},
+         [view = tensor.view, &backend](const ByteSink& write) { write(bytes_of(HostCopy(backend, view).view())); }});
   }
   write_checked_safetensors(file, sources, {});
 }
 
-void read_tensors(const fs::path& path, const std::vector<NamedView>& tensors) {
+void read_tensors(const fs::path& path, Backend& backend, const std::vector<NamedView>& tensors) {
   const SafeTensors file(path);
   require_checksum(file);
   verify_checksum(file);
   for (const NamedView& tensor : tensors) {
     const StoredTensor& stored = file.at(tensor.name);
-    const std::span<std::byte> to = bytes_of(tensor.view);
+    HostRoom room(backend, tensor.view);
+    const std::span<std::byte> to = bytes_of(room.view());
     require<FormatError>(stored.type == stored_as(tensor.view.type()) && stored.bytes.size() == to.size(),
                          file.path().string(), "{}, but the model needs {}", stored.text(), tensor.view);
     std::memcpy(to.data(), stored.bytes.data(), to.size());
+    room.put();
   }
 }
 
@@ -145,9 +151,9 @@ void Checkpoints::write(const fs::path& folder, const TrainingState& state, cons
                         const Trainables& validated, const OtherOptimizers& others) const {
   fs::create_directories(folder);
   save_weights(folder / kWeightFile, validated, {});
-  write_tensors(folder / kTensorFile, named(tensors));
+  write_tensors(folder / kTensorFile, validated.backend(), named(tensors));
   for (int rank = 1; rank < others.ranks; ++rank) {
-    write_tensors(folder / optimizer_file(rank), named(others.of(rank)));
+    write_tensors(folder / optimizer_file(rank), validated.backend(), named(others.of(rank)));
   }
   write_file(folder / kStateFile, to_json(state).dump(2) + "\n");
 }
@@ -189,7 +195,7 @@ void Checkpoints::verify_weights(std::span<const int64_t> updates) const {
   }
 }
 
-TrainingState Checkpoints::load(int64_t update, const TrainingTensors& tensors) const {
+TrainingState Checkpoints::load(int64_t update, Backend& backend, const TrainingTensors& tensors) const {
   const fs::path state_path = at(update) / kStateFile;
   const std::string text = read_file(state_path);
   require_shallow_json(text, state_path.string());
@@ -198,17 +204,17 @@ TrainingState Checkpoints::load(int64_t update, const TrainingTensors& tensors) 
   TrainingState state = from_json(root, state_path.string());
   require<FormatError>(state.update == update, state_path.string(), "is of update {}: it belongs in another folder",
                        state.update);
-  read_tensors(at(update) / kTensorFile, named(tensors));
+  read_tensors(at(update) / kTensorFile, backend, named(tensors));
   return state;
 }
 
-void Checkpoints::load_optimizer(int64_t update, int rank, const Optimizer::State& state) const {
+void Checkpoints::load_optimizer(int64_t update, int rank, Backend& backend, const Optimizer::State& state) const {
   int saved = 1;
   while (fs::exists(at(update) / optimizer_file(saved))) {
     ++saved;
   }
   const int from = rank % saved;
-  read_tensors(at(update) / (from == 0 ? kTensorFile : optimizer_file(from)), named(state));
+  read_tensors(at(update) / (from == 0 ? kTensorFile : optimizer_file(from)), backend, named(state));
 }
 
 void Checkpoints::prune(int64_t resumable, const std::set<int64_t>& weights) const {

@@ -54,10 +54,10 @@ class Checkpoints {
   // Those that can be resumed from, in order.
   std::vector<int64_t> resumable() const;
   // Fills the tensors. FormatError where they are not those of this model.
-  TrainingState load(int64_t update, const TrainingTensors& tensors) const;
+  TrainingState load(int64_t update, Backend& backend, const TrainingTensors& tensors) const;
   // The optimizer's state of a rank, where ranks have one each. With more ranks than were saved, the states are dealt
   // out in turn.
-  void load_optimizer(int64_t update, int rank, const Optimizer::State& state) const;
+  void load_optimizer(int64_t update, int rank, Backend& backend, const Optimizer::State& state) const;
   // FormatError when the weights of one of these were damaged or edited.
   void verify_weights(std::span<const int64_t> updates) const;
 

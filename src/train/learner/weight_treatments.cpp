@@ -71,7 +71,9 @@ Tokenizers starting_tokenizers(const Recipe& recipe, const StartingModel& model)
     return {};
   }
   Tokenizers tokenizers = model.tokenizers_for(recipe.model.architecture);
-  require<ConfigError>(recipe.model.tying != Tying::all || tokenizers.front() == tokenizers.back(), "recipe",
+  // Two tokenizers may number the tokens of one table (Marian).
+  const bool has_one_table = tokenizers.front() == tokenizers.back() || model.config().tying == Tying::all;
+  require<ConfigError>(recipe.model.tying != Tying::all || has_one_table, "recipe",
                        "model.tie is \"all\", which needs one tokenizer for both, but the model in {} has two",
                        recipe.training.from);
   const auto* const masked = recipe.find<MaskedModelRecipe>();

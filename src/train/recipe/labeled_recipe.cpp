@@ -79,7 +79,8 @@ void ClassifyRecipe::validate(const Recipe& recipe) const {
   const Head head = recipe.model.head;
   check(head == Head::one_label || head == Head::several_labels || head == Head::number,
         "the task classify needs model.head \"label\", \"labels\" or \"number\"");
-  check(data.columns == TextColumns::one || recipe.model.token_types != 1,
+  // A tokenizer from elsewhere may tell no types apart (RoBERTa).
+  check(data.columns == TextColumns::one || recipe.model.token_types != 1 || takes_tokenizers(recipe),
         "model.token_types is 1, but data.pairs tells two types apart: set it to 2, or to 0 for none");
   check(head == Head::one_label || recipe.training.smoothing == 0.0,
         "training.smoothing is {}, but only model.head \"label\" can be smoothed", recipe.training.smoothing);

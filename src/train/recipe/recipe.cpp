@@ -1,10 +1,8 @@
 #include "train/recipe/recipe.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 
-#include "base/system/files.h"
 #include "models/config_keys.h"
 #include "parallel/layout.h"
 #include "train/learner/starting_model.h"
@@ -13,8 +11,6 @@
 
 namespace heed {
 namespace {
-
-namespace fs = std::filesystem;
 
 SettingTable adapter_settings(AdapterConfig& adapter) {
   return {"adapter",
@@ -142,46 +138,6 @@ void check_model(const Recipe& recipe) {
   check_as("recipe", [&] { model_of_any_text(recipe).validate(); });
 }
 
-// The task of a recipe.
-const TaskKind& task_of(std::string_view toml, std::string_view name, const std::vector<std::string>& overrides) {
-  TrainingRecipe training;
-  ModelConfig model;
-  SettingTable own = training_settings(training);
-  std::erase_if(own.settings, [](const Setting& setting) { return setting.name != "task"; });
-  SettingTable shape = model_settings(model);
-  std::erase_if(shape.settings, [](const Setting& setting) { return setting.name != "architecture"; });
-  const std::vector<SettingTable> tables{std::move(own), std::move(shape)};
-  read_known_settings(toml, name, tables);
-  for (const std::string& assignment : overrides) {
-    override_known_setting(assignment, tables);
-  }
-  if (!training.task.empty()) {
-    return task_named(training.task);
-  }
-  // A model that no task trains can still be inspected.
-  const auto kind = std::ranges::find(task_kinds(), model.architecture, &TaskKind::architecture);
-  return kind == task_kinds().end() ? task_kinds().front() : *kind;
-}
-
-// Keys that only the recipes of other tasks have, for messages.
-void add_foreign_keys(std::vector<SettingTable>& tables, const TaskKind& kind) {
-  for (const TaskKind& other : task_kinds()) {
-    if (other.name == kind.name) {
-      continue;
-    }
-    for (const SettingTable& table : other.defaults()->settings()) {
-      const auto own = std::ranges::find(tables, table.name, &SettingTable::name);
-      for (const Setting& setting : table.settings) {
-        if (own != tables.end() &&
-            std::ranges::find(own->settings, setting.name, &Setting::name) == own->settings.end()) {
-          own->foreign.push_back(
-              {setting.name, fmt::format("a key of the task {}, but this recipe's task is {}", other.name, kind.name)});
-        }
-      }
-    }
-  }
-}
-
 }  // namespace
 
 Recipe::Recipe(std::string_view task_name, ModelConfig model_of_task, std::unique_ptr<TaskRecipe> defaults)
@@ -277,70 +233,6 @@ std::vector<SettingTable> recipe_settings(Recipe& recipe) {
   }
   tables.insert(tables.end(), common.begin(), common.end());
   return tables;
-}
-
-namespace {
-
-bool is_missing(const fs::path& file) {
-  std::error_code none;
-  return fs::status(file, none).type() == fs::file_type::not_found;
-}
-
-using FilesOfRecipe = std::function<void(std::string& name)>;
-
-// Calls `change` with each file that the recipe itself names, before the overrides.
-Recipe parsed_recipe(std::string_view toml, std::string_view name, const std::vector<std::string>& overrides,
-                     const FilesOfRecipe& change) {
-  const TaskKind& kind = task_of(toml, name, overrides);
-  Recipe recipe = default_recipe(kind);
-  std::vector<SettingTable> tables = recipe_settings(recipe);
-  add_foreign_keys(tables, kind);
-  const std::vector<std::string> present = read_settings(toml, name, tables);
-  require<ConfigError>(std::ranges::count(present, "model") > 0, name, "there is no [model] table");
-  for (const SettingTable& table : tables) {
-    for (const Setting& one : table.settings) {
-      if (one.change_files) {
-        one.change_files(change);
-      }
-    }
-  }
-  for (const std::string& assignment : overrides) {
-    override_setting(assignment, tables);
-  }
-  return recipe;
-}
-
-}  // namespace
-
-Recipe parse_recipe(std::string_view toml, std::string_view name, const std::vector<std::string>& overrides) {
-  return parsed_recipe(toml, name, overrides, [](std::string&) {});
-}
-
-Recipe read_recipe(const std::string& file, const std::vector<std::string>& overrides) {
-  const fs::path folder = fs::path(file).parent_path();
-  return parsed_recipe(read_file(file), file, overrides, [&](std::string& name) {
-    const fs::path beside = folder / name;  // the name itself where it is absolute
-    std::error_code none;
-    if (!name.empty() && !is_missing(beside) && !fs::equivalent(name, beside, none)) {
-      name = beside.lexically_normal().string();
-    }
-  });
-}
-
-void require_files(const Recipe& recipe, const std::string& file) {
-  const fs::path here = fs::current_path();
-  const fs::path folder = fs::absolute(file).lexically_normal().parent_path();
-  for (const RecipeFile& named : recipe.task->files()) {
-    if (named.name == "-" || !is_missing(named.name)) {
-      continue;
-    }
-    const bool has_two_places = fs::path(named.name).is_relative() && folder != here;
-    fail<ConfigError>(file, "{} names {}, which does not exist{}", named.key, named.name,
-                      has_two_places
-                          ? fmt::format(": neither beside the recipe, in {}, nor where heed was started, in {}",
-                                        folder.string(), here.string())
-                          : "");
-  }
 }
 
 std::vector<RecipeDifference> differences(const Recipe& before, const Recipe& now) {

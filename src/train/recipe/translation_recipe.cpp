@@ -20,6 +20,8 @@ SettingTable data_settings(PairDataRecipe& data) {
            file_setting("train_target", data.train_target),
            file_setting("validation_source", data.validation_source),
            file_setting("validation_target", data.validation_target),
+           setting("source_language", data.languages.source),
+           setting("target_language", data.languages.target),
            formerly("shortest", setting("min_length", data.min_length)),
            formerly("longest", setting("max_length", data.max_length)),
            choice("too_long", rules.too_long, kTooLongNames),

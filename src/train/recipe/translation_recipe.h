@@ -3,6 +3,7 @@
 
 #include "data/batches/batches.h"
 #include "data/corpus/corpus_rules.h"
+#include "heed/types/translation.h"
 #include "train/recipe/recipe.h"
 #include "train/recipe/tokenizer_recipe.h"
 
@@ -10,6 +11,7 @@ namespace heed {
 
 struct PairDataRecipe {
   std::vector<std::string> train_source, train_target, validation_source, validation_target;
+  LanguagePair languages;                    // for a model of several
   int64_t min_length = 1, max_length = 100;  // tokens of a side
   CorpusRules rules;
   BatchRules batches{.target_tokens = 4096};

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/system/new_folder.h"
+#include "checkpoint/chat_template_file.h"
 #include "checkpoint/weights.h"
 #include "parallel/rank_checks.h"
 #include "text/vocabulary/vocabulary.h"
@@ -24,6 +25,7 @@ struct PlannedRun {
   Distribution ranks;
   std::unique_ptr<Task> task;
   WeightPlan weights;
+  ModelMarks marks;
   // Where the run begins from another model:
   std::optional<StartingModel> from;
   TakenWeights taken;
@@ -31,9 +33,15 @@ struct PlannedRun {
   bool adapts() const { return recipe.adapter.rank > 0; }
 };
 
-// Reads the text; with these tokenizers, unless there are none.
-PlannedRun read_text(const RunRequest& request, const Recipe& recipe, Distribution ranks,
-                     const Tokenizers& tokenizers) {
+// What a run takes from the model that it goes on from: another one, or itself where it was stopped.
+struct TakenText {
+  Tokenizers tokenizers;  // none: the recipe's, or learned from the text
+  ModelMarks marks;
+  ModelFolder folder;
+};
+
+// Reads the text.
+PlannedRun read_text(const RunRequest& request, const Recipe& recipe, Distribution ranks, const TakenText& text) {
   const Backend& backend = request.backend;
   const DType storage = storage_of(recipe.training.precision);
   require<ConfigError>(backend.supports(storage), "training.precision", "{} is not supported by the {} backend",
@@ -41,8 +49,10 @@ PlannedRun read_text(const RunRequest& request, const Recipe& recipe, Distributi
   if (!ranks.all().is_alone()) {
     request.listener.on_message(fmt::format("layout of {} ranks: {}", ranks.all().count(), ranks.layout_text()));
   }
-  PlannedRun plan{recipe, std::move(ranks), nullptr, {}, std::nullopt, {}};
-  TaskSetup setup{.tokenizers = tokenizers.empty() ? nullptr : &tokenizers,
+  PlannedRun plan{recipe, std::move(ranks), nullptr, {}, text.marks, std::nullopt, {}};
+  TaskSetup setup{.tokenizers = text.tokenizers.empty() ? nullptr : &text.tokenizers,
+                  .marks = text.marks,
+                  .folder = text.folder,
                   .threads = backend.threads(),
                   .spill_folder = nearest_folder(request.folder.path)};
   const std::unique_ptr<const PreparedCorpus> prepared = open_prepared_corpus(recipe, setup);
@@ -55,20 +65,22 @@ PlannedRun read_text(const RunRequest& request, const Recipe& recipe, Distributi
     model.*roles[i].vocabulary = plan.task->tokenizers()[i]->vocabulary_size();
   }
   plan.task->complete(model);
+  plan.task->complete(plan.marks);
   model.validate();
   plan.weights.registered = std::make_unique<RegisteredModel>(plan.recipe, plan.ranks);
   return plan;
 }
 
 // Says which tokenizers are taken.
-Tokenizers taken_tokenizers(const StartingModel& from, const RunRequest& request) {
-  Tokenizers tokenizers = starting_tokenizers(request.recipe, from);
-  if (!tokenizers.empty()) {
+TakenText taken_text(const StartingModel& from, const RunRequest& request) {
+  TakenText text{.tokenizers = starting_tokenizers(request.recipe, from), .marks = {}, .folder = from.folder()};
+  if (!text.tokenizers.empty()) {
+    text.marks = from.marks_for(request.recipe.model.architecture);
     request.listener.on_message(
         fmt::format("tokenizer: that of {}, instead of what [tokenizer] says (training.from_tokenizers)",
                     request.recipe.training.from));
   }
-  return tokenizers;
+  return text;
 }
 
 PlannedRun plan_new_run(const RunRequest& request) {
@@ -85,8 +97,7 @@ PlannedRun plan_new_run(const RunRequest& request) {
   if (!recipe.training.from.empty()) {
     from.emplace(ModelFolder{recipe.training.from});
   }
-  PlannedRun plan =
-      read_text(request, recipe, std::move(ranks), from ? taken_tokenizers(*from, request) : Tokenizers());
+  PlannedRun plan = read_text(request, recipe, std::move(ranks), from ? taken_text(*from, request) : TakenText());
   const Weights& weights = plan.weights.registered->weights;
   if (from) {
     plan.taken = from->match(weights, plan.recipe.model, plan.task->tokenizers());
@@ -108,8 +119,8 @@ PlannedRun plan_resumed_run(const RunRequest& request) {
   take_prepared_corpus(before, recipe, request.listener);
   const ModelDescription description = load_description(folder);
   require_same_model(folder, before, description);
-  PlannedRun plan =
-      read_text(request, recipe, Distribution(recipe, request.ranks), load_tokenizers(folder, description));
+  PlannedRun plan = read_text(request, recipe, Distribution(recipe, request.ranks),
+                              {load_tokenizers(folder, description), description.marks, folder});
   plan.weights.treatments = treatments_of_run(folder, recipe, plan.weights.registered->weights);
   return plan;
 }
@@ -178,6 +189,20 @@ void require_same_start(const PlannedRun& plan, const ModelInTraining& model, in
   }
 }
 
+std::optional<Documents> documents_of(const PlannedRun& plan) {
+  const std::optional<Documents> own = plan.task->documents();
+  return own || !plan.from ? own : plan.from->documents();
+}
+
+void save_chat_template(const PlannedRun& plan, const ModelFolder& folder) {
+  if (plan.recipe.model.architecture == Architecture::causal_lm && plan.from) {
+    copy_chat_template(plan.from->folder(), folder);
+  }
+  if (const ChatTemplate* const own = plan.task->chat_template()) {
+    save_chat_template(*own, folder);
+  }
+}
+
 // Collective, though the first rank alone writes: what a model in parts lacks there comes from the others.
 std::optional<RunFiles> publish(const RunRequest& request, const PlannedRun& plan, ModelInTraining& model,
                                 TrainingState& state) {
@@ -191,7 +216,9 @@ std::optional<RunFiles> publish(const RunRequest& request, const PlannedRun& pla
   require_no_run(folder);
   remove_unfinished_files(folder.path);
   NewFolder entries(folder.path, std::move(made));
-  save_description(folder, plan.recipe.model, plan.task->tokenizers(), plan.task->documents(), plan.task->columns());
+  save_description(folder, plan.recipe.model, plan.task->tokenizers(), documents_of(plan), plan.task->columns(),
+                   plan.marks);
+  save_chat_template(plan, folder);
   MetricsLog metrics(folder.metrics(), 0);
   if (plan.from) {
     metrics.add(to_json(plan.taken));

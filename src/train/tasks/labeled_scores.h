@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "data/corpus/labeled_text.h"
+#include "encode/text_readings.h"
 #include "heed/types/train.h"
 #include "train/corpus/labeled_examples.h"
 

@@ -88,7 +88,17 @@ LabeledTask::LabeledTask(const Recipe& recipe, const TaskSetup& setup)
             return SentenceRows{rows, rows};
           },
           BatchRules{.sentences = data_.batch_sequences, .order = PoolOrder::shuffled},
-          static_cast<uint64_t>(recipe.training.seed), fingerprint(text_.train)) {}
+          static_cast<uint64_t>(recipe.training.seed), fingerprint(text_.train)) {
+  check_types(text_.train);
+}
+
+void LabeledTask::check_types(const std::vector<Example>& examples) const {
+  for (const Example& example : examples) {
+    const bool fit = std::ranges::all_of(example.text.types, [&](int32_t type) { return type < token_types_; });
+    require<ConfigError>(token_types_ == 0 || fit, "data.pairs",
+                         "the tokenizer tells two types of tokens apart, but model.token_types is {}", token_types_);
+  }
+}
 
 // The recipe may list labels that the training text lacks, so that models of several texts have the same ones.
 LabeledTask::Text LabeledTask::read_text() const {

@@ -13,6 +13,7 @@ class LabeledTask final : public Task {
   LabeledTask(const Recipe& recipe, const TaskSetup& setup);
 
   const Tokenizers& tokenizers() const override { return tokenizers_; }
+  using Task::complete;
   void complete(ModelConfig& model) const override { model.labels = text_.labels; }
   TextColumns columns() const override { return data_.columns; }
   std::string describe_text() const override;
@@ -41,6 +42,7 @@ class LabeledTask final : public Task {
   };
 
   Text read_text() const;
+  void check_types(const std::vector<Example>& examples) const;
   Text stored_text(const StoredFields& fields) const;
   std::unique_ptr<Shard> shard_of(const std::vector<const Example*>& examples, uint64_t first_row) const;
   const std::string& where(int64_t index) const { return text_.train[static_cast<size_t>(index)].where; }

@@ -14,18 +14,6 @@ namespace {
 
 constexpr int64_t kValidationTokens = 8192;  // about this many in one pass
 
-class CausalShard final : public TextShard {
- public:
-  using TextShard::TextShard;
-  TokenLosses loss(Pass& pass, const AnyModel& model, Smoothing smoothing) const override {
-    return model.causal_lm().loss(pass, batch(), smoothing);
-  }
-  TokenLosses loss_of_hidden(Pass& pass, const AnyModel& model, const Hidden& hidden,
-                             Smoothing smoothing) const override {
-    return model.causal_lm().loss(pass, hidden, batch().expected, smoothing);
-  }
-};
-
 constexpr int64_t kTellingBytes = 32;  // shorter lines ("First Citizen:") often occur twice
 
 // The number of tokens that have about kTellingBytes bytes.

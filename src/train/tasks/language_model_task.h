@@ -11,7 +11,7 @@ class LanguageModelTask final : public TextTask {
   // Reads the text of the recipe's files.
   LanguageModelTask(const Recipe& recipe, const TaskSetup& setup);
 
-  Documents documents() const override { return data().documents; }
+  std::optional<Documents> documents() const override { return data().documents; }
   std::string describe_text() const override;
   std::vector<std::pair<std::string, int64_t>> sizes() const override;
   Update next_update(int64_t number) override;

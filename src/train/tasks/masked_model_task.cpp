@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernels/host_copy.h"
 #include "ops/rows/select_rows.h"
 #include "text/lines/multiline.h"
 #include "text/token_ids.h"
@@ -44,7 +45,7 @@ struct Predictions {
   int64_t right = 0;
 };
 
-int32_t likeliest(View logits, int64_t row) {
+int32_t likeliest(const ConstView& logits, int64_t row) {
   const auto values = host<float>(logits);
   int32_t best = 0;
   for (int32_t token = 1; token < logits.columns(); ++token) {
@@ -72,8 +73,9 @@ Predictions predict(const Inference& inference, const MaskedText& text, const st
   const Logits logits = model.logits(pass, hidden);
   const Targets targets(expected);
   found.negative_log_likelihood = cross_entropy(pass, logits, targets, Smoothing(0.0F)).total_negative_log_likelihood();
+  const HostCopy on_host(inference.backend, logits.var().value());
   for (size_t i = 0; i < rows.size(); ++i) {
-    found.tokens.push_back(likeliest(logits.var().value(), static_cast<int64_t>(i)));
+    found.tokens.push_back(likeliest(on_host.view(), static_cast<int64_t>(i)));
     found.right += found.tokens.back() == expected[i] ? 1 : 0;
   }
   return found;

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +17,8 @@
 #include "models/any_model.h"
 #include "parallel/shard.h"
 #include "ranks/ranks.h"
+#include "text/chat/chat_template.h"
+#include "text/model_marks.h"
 
 namespace heed {
 
@@ -33,12 +36,15 @@ class Task {
   virtual ~Task() = default;
 
   virtual const Tokenizers& tokenizers() const = 0;  // one for each role of the model
-  // How a language model's text is divided, for config.json.
-  virtual Documents documents() const { return Documents::none; }
+  // How a language model's text is divided, for config.json; nothing: as with the model that the run began from.
+  virtual std::optional<Documents> documents() const { return Documents::none; }
+  // How a model that learns from conversations is shown them; null: it does not.
+  virtual const ChatTemplate* chat_template() const { return nullptr; }
   // What an encoder learns to read, for config.json.
   virtual TextColumns columns() const { return TextColumns::one; }
   // What the data decides about the model, besides its vocabularies: the labels of a head.
   virtual void complete(ModelConfig&) const {}
+  virtual void complete(ModelMarks&) const {}     // and about its marks: what ends an answer
   virtual std::string describe_text() const = 0;  // what was read, in one line
   // Sizes of the text, by their names in metrics.jsonl: {"train_sentences", 29000}.
   virtual std::vector<std::pair<std::string, int64_t>> sizes() const = 0;
@@ -73,6 +79,9 @@ void seek_batches(Batches& batches, const BatchPosition& position, std::string_v
 // What a task is built with, besides its recipe.
 struct TaskSetup {
   const Tokenizers* tokenizers = nullptr;  // of the run that is resumed; null: the recipe's, or learned from the text
+  // The model that the run goes on from: what its tokenizers do not say about it, and where it is.
+  ModelMarks marks = {};
+  ModelFolder folder = {};
   int threads = 1;
   Ranks ranks;                           // that tokenize the text together: each has all tokens in the end
   std::filesystem::path spill_folder;    // for unnamed files with tokens that do not fit into memory

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "train/recipe/chat_recipe.h"
 #include "train/recipe/labeled_recipe.h"
 #include "train/recipe/language_model_recipe.h"
 #include "train/recipe/masked_model_recipe.h"
@@ -19,6 +20,7 @@ std::unique_ptr<TaskRecipe> defaults() {
 constexpr std::array kTasks{
     TaskKind{"translation", Architecture::seq2seq, defaults<TranslationRecipe>},
     TaskKind{"language-model", Architecture::causal_lm, defaults<LanguageModelRecipe>},
+    TaskKind{"chat", Architecture::causal_lm, defaults<ChatRecipe>},
     TaskKind{"masked-lm", Architecture::encoder, defaults<MaskedModelRecipe>},
     TaskKind{"classify", Architecture::encoder, defaults<ClassifyRecipe>},
     TaskKind{"tag", Architecture::encoder, defaults<TagRecipe>},

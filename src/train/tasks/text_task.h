@@ -87,4 +87,17 @@ class TextShard : public Shard {
   int64_t targets_;
 };
 
+// The same for a language model.
+class CausalShard final : public TextShard {
+ public:
+  using TextShard::TextShard;
+  TokenLosses loss(Pass& pass, const AnyModel& model, Smoothing smoothing) const override {
+    return model.causal_lm().loss(pass, batch(), smoothing);
+  }
+  TokenLosses loss_of_hidden(Pass& pass, const AnyModel& model, const Hidden& hidden,
+                             Smoothing smoothing) const override {
+    return model.causal_lm().loss(pass, hidden, batch().expected, smoothing);
+  }
+};
+
 }  // namespace heed

@@ -37,17 +37,23 @@ Tokenizers tokenizers_of(const TranslationRecipe& recipe, const TaskSetup& setup
   return setup.tokenizers != nullptr ? *setup.tokenizers : make_tokenizers(recipe);
 }
 
-// Other programs' tokenizers put more around a source than the end that the recipe's own checks know.
-TranslationTokenizers pair_of(const Tokenizers& tokenizers, const TranslationRecipe& recipe, int64_t max_length) {
-  const TranslationTokenizers pair = TranslationTokenizers::of(tokenizers);
-  const int64_t around = TranslationFrame(pair, {}, {}).tokens_around_source();
-  check(recipe.data.max_length + around <= max_length,
-        "data.max_length is {} tokens and {} around a source, but model.max_length is {}", recipe.data.max_length,
-        around, max_length);
-  return pair;
+// Other programs' models read and write more around a sentence than the end that the recipe's own checks know.
+SentenceMarks marks_within(const TranslationTokenizers& pair, const ModelMarks& marks, const PairDataRecipe& data,
+                           int64_t max_length) {
+  const TranslationFrame frame(pair, marks, data.languages);
+  require<ConfigError>(!frame.lacks_target(), "data.target_language",
+                       "is not set, and the model writes several languages: name the one of data.train_target");
+  const int64_t around_source = frame.tokens_around_source(), around_target = std::ssize(frame.target_start());
+  check(data.max_length + around_source <= max_length,
+        "data.max_length is {} tokens and {} around a source, but model.max_length is {}", data.max_length,
+        around_source, max_length);
+  check(data.max_length + around_target <= max_length,
+        "data.max_length is {} tokens and {} before a target, but model.max_length is {}", data.max_length,
+        around_target, max_length);
+  return marks_of(pair, frame);
 }
 
-double loss_per_token(const TextTranslator& translator, const ValidationText& text) {
+double loss_per_token(const TextTranslator& translator, const ValidationText& text, const LanguagePair& languages) {
   std::vector<std::string> sources, targets;
   for (size_t i = 0; i < text.source.size(); ++i) {
     if (!translator.tokenizers.source.encode(text.source[i]).empty() &&
@@ -59,20 +65,21 @@ double loss_per_token(const TextTranslator& translator, const ValidationText& te
   double sum = 0.0;
   int64_t tokens = 0;
   const auto name = [](size_t i) { return fmt::format("validation pair {}", i + 1); };
-  for (const PairScore& score : score_lines(translator, {sources, targets}, {name, name}, TooLong::truncate)) {
+  for (const PairScore& score :
+       score_lines(translator, {sources, targets}, {name, name}, TooLong::truncate, languages)) {
     sum -= score.log_probability;
     tokens += score.tokens;
   }
   return tokens > 0 ? sum / static_cast<double>(tokens) : 0.0;
 }
 
-double bleu_of(const TextTranslator& translator, const ValidationText& text,
-               const TranslationValidationRecipe& recipe) {
+double bleu_of(const TextTranslator& translator, const ValidationText& text, const TranslationValidationRecipe& recipe,
+               const LanguagePair& languages) {
   const size_t count =
       recipe.sentences == 0 ? text.source.size() : std::min(text.source.size(), static_cast<size_t>(recipe.sentences));
   const std::span<const std::string> sources(text.source.data(), count);
   const auto found = translate_lines(
-      translator, sources, {.beam = recipe.beam, .length_penalty = recipe.length_penalty},
+      translator, sources, {.beam = recipe.beam, .length_penalty = recipe.length_penalty, .languages = languages},
       [](size_t i) { return fmt::format("validation line {}", i + 1); }, TooLong::truncate);
   std::vector<std::string> hypotheses;
   std::ranges::transform(found, std::back_inserter(hypotheses),
@@ -89,12 +96,14 @@ TranslationTask::TranslationTask(const Recipe& recipe, const TaskSetup& setup)
       batches_per_update_(recipe.training.accumulate),
       shards_per_batch_(shards_per_batch(recipe.training)),
       tokenizers_(tokenizers_of(recipe_, setup)),
-      pair_(pair_of(tokenizers_, recipe_, recipe.model.max_length)),
+      pair_(TranslationTokenizers::of(tokenizers_)),
+      model_marks_(setup.marks),
+      marks_(marks_within(pair_, setup.marks, recipe_.data, recipe.model.max_length)),
       subwords_(recipe_, static_cast<uint64_t>(recipe.training.seed), pair_),
       corpus_(read_training_corpus(recipe_.data, pair_, setup)),
       validation_(setup.stored != nullptr ? stored_validation_text(*setup.stored) : read_validation_text(recipe_.data)),
       overlap_(setup.stored != nullptr ? stored_overlap(*setup.stored) : find_overlap(corpus_, validation_, pair_)),
-      batches_(corpus_.size(), pair_lengths(corpus_, marks_of(pair_)), recipe_.data.batches,
+      batches_(corpus_.size(), pair_lengths(corpus_, marks_), recipe_.data.batches,
                static_cast<uint64_t>(recipe.training.seed), corpus_.fingerprint()) {}
 
 std::string TranslationTask::describe_text() const {
@@ -115,14 +124,14 @@ std::vector<std::pair<std::string, int64_t>> TranslationTask::sizes() const {
 Update TranslationTask::next_update(int64_t number) {
   Update update;
   const PairChanges changes = subwords_.at(number);
-  const SentenceLengths lengths = pair_lengths(corpus_, marks_of(pair_));
+  const SentenceLengths lengths = pair_lengths(corpus_, marks_);
   const auto rows_of = [&](int64_t sentence) { return lengths(sentence).source + lengths(sentence).target; };
   uint64_t source_rows = 0, target_rows = 0;  // of the shards so far
   for (int64_t i = 0; i < batches_per_update_; ++i) {
     const std::span<const int64_t> chosen = batches_.next();
     update.examples.insert(update.examples.end(), chosen.begin(), chosen.end());
     for (const std::span<const int64_t> part : cut_evenly(chosen, shards_per_batch_, rows_of)) {
-      RaggedPairs pairs = make_pairs(corpus_, part, marks_of(pair_), changes);
+      RaggedPairs pairs = make_pairs(corpus_, part, marks_, changes);
       pairs.source.segments.number_rows_from(source_rows);
       pairs.target.segments.number_rows_from(target_rows);
       source_rows += static_cast<uint64_t>(pairs.source.segments.rows());
@@ -153,11 +162,12 @@ void TranslationTask::store(FieldsToStore& fields) const {
 // NaN, nothing is translated.
 Scores TranslationTask::validate(const Inference& inference) const {
   Scheduler scheduler(inference);
-  const TextTranslator translator{scheduler, pair_};
-  Scores scores{.loss = loss_per_token(translator, validation_), .others = {}, .samples = {}};
+  const TextTranslator translator{.scheduler = scheduler, .tokenizers = pair_, .marks = model_marks_};
+  const LanguagePair& languages = recipe_.data.languages;
+  Scores scores{.loss = loss_per_token(translator, validation_, languages), .others = {}, .samples = {}};
   scores.value = -scores.loss;
   if (recipe_.validation.bleu && std::isfinite(scores.loss)) {
-    const double bleu = bleu_of(translator, validation_, recipe_.validation);
+    const double bleu = bleu_of(translator, validation_, recipe_.validation, languages);
     scores.others.push_back({"bleu", bleu});
     scores.value = recipe_.validation.best_by == BestBy::bleu ? bleu : scores.value;
   }

@@ -38,6 +38,8 @@ class TranslationTask final : public Task {
   int64_t batches_per_update_, shards_per_batch_;
   Tokenizers tokenizers_;
   TranslationTokenizers pair_;
+  ModelMarks model_marks_;
+  SentenceMarks marks_;
   SubwordSampling subwords_;
   Corpus corpus_;
   ValidationText validation_;

@@ -4,6 +4,7 @@ import json
 import unittest
 
 import train_cli
+from heed_cli import heed
 from model_folder import make_model
 from test_train_language_model import lines
 
@@ -67,6 +68,33 @@ class TrainMaskedModel(train_cli.TrainTest):
                                  "checkpoints"})
         events = [json.loads(line) for line in (self.path / "run" / "metrics.jsonl").read_text().splitlines()]
         self.assertIn("accuracy", events[-2])
+        self.assert_fills(self.path / "run")
+
+    def assert_fills(self, model):
+        text = self.text.read_text().splitlines()[0]
+        masked, tail = f"{text[:3]}<mask>{text[4:]}", f"<mask>{text[1:]}<mask>"
+        result = heed("fill", "--model", model, text=f"{masked}\n{tail}\n")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        first, second = (line.split("\t") for line in result.stdout.splitlines())
+        self.assertEqual((len(first), len(second)), (2, 3))
+        self.assertEqual((first[0][:3], first[0][4:], len(first[1].split(" "))), (text[:3], text[4:], 5))
+        alone = heed("fill", "--model", model, "--json", "--top", 2, "--text", tail)
+        found = json.loads(alone.stdout)
+        self.assertEqual(found["text"], second[0])
+        for guesses, column in zip(found["masks"], second[1:]):
+            self.assertEqual([f"{guess['token']}={guess['probability']:.6f}" for guess in guesses],
+                             column.split(" ")[:2])
+            self.assertEqual(guesses[0]["text"], found["text"])
+        again = heed("fill", "--model", model, "--mask", "<mask>", "--threads", 1, text=f"{masked}\n")
+        self.assertEqual(again.stdout, result.stdout.splitlines()[0] + "\n", "nor on other lines, nor on threads")
+        for options, line, mention in [((), "abc", "stdin:1: has no mask, which is written <mask>"),
+                                       (("--mask", "[M]"), "abc", 'no token "[M]"'), (("--top", 0), masked, "0 guesses"),
+                                       (("--text", masked, "--input", self.text), "", "give one of them"),
+                                       ((), "<mask>" * 40, "stdin:1: 42 tokens")]:
+            self.assert_refused("fill", "--model", model, *options, text=f"{line}\n", mentions=[mention])
+        other = self.path / "translator"
+        make_model(other)
+        self.assert_refused("fill", "--model", other, text="<mask>\n", mentions=["has no head for masked tokens"])
 
     def test_killed_at_any_moment_it_resumes_to_the_same_bits(self):
         self.assert_kills_change_nothing("--set", "training.updates=300", moments=3)

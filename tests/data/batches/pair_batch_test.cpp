@@ -18,6 +18,7 @@ class Pairs : public InFolder {
 
   inline static const SentenceMarks kSpecial{TokenId(1), TokenId(2)};
   inline static const SentenceMarks kAroundSource{TokenId(1), TokenId(2), {4, 5}, {3}};
+  inline static const SentenceMarks kBeforeTarget{TokenId(1), TokenId(2), {}, {3}, {7, 8}};
 };
 
 TEST_F(Pairs, HaveTargetsShiftedAgainstTheExpectedTokens) {
@@ -66,9 +67,20 @@ TEST_F(Pairs, ExpectTheNextInputToken) {
   }
 }
 
+TEST_F(Pairs, AreExpectedWithTheTokensBeforeTheirTargets) {
+  const RaggedPairs plain = make_pairs(corpus(), std::vector<int64_t>{0}, kSpecial);
+  const RaggedPairs pairs = make_pairs(corpus(), std::vector<int64_t>{0}, kBeforeTarget);
+  std::vector<int32_t> expected{7, 8};
+  expected.insert(expected.end(), plain.expected.begin(), plain.expected.end());
+  EXPECT_EQ(pairs.expected, expected);
+  expected.insert(expected.begin(), 1);
+  expected.pop_back();
+  EXPECT_EQ(pairs.target.ids, expected);
+}
+
 TEST_F(Pairs, TakeThePredictedNumberOfRows) {
   const Corpus three = corpus();
-  for (const SentenceMarks& special : {kSpecial, kAroundSource}) {
+  for (const SentenceMarks& special : {kSpecial, kAroundSource, kBeforeTarget}) {
     const SentenceLengths lengths = pair_lengths(three, special);
     for (int64_t s = 0; s < three.size(); ++s) {
       const RaggedPairs pairs = make_pairs(three, std::vector{s}, special);
@@ -97,6 +109,8 @@ TEST_F(Pairs, RefuseSentenceMarksOutsideTheVocabulary) {
   EXPECT_EQ(refusal({TokenId(1), TokenId(2), {}, {100}}), "pairs: the end of a source is 100 in a vocabulary of 100");
   EXPECT_EQ(refusal({TokenId(1), TokenId(2), {-1}, {}}), "pairs: the begin of a source is -1 in a vocabulary of 100");
   EXPECT_EQ(refusal({TokenId(1), TokenId(2), {99}, {99}}), "");
+  EXPECT_EQ(refusal({TokenId(1), TokenId(2), {}, {}, {90}}),
+            "pairs: the begin of a target is 90 in a vocabulary of 90");
 }
 
 TEST_F(Pairs, RefuseACorpusOfOneSide) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""make.py --out DIR [NAME ...]: small models with random weights, each as the original library saves its family.
+"""make.py --out DIR [NAME | GROUP | GROUP/NAME ...]: small models with random weights, each as the original library saves its family.
 
 Every model is a folder DIR/GROUP/NAME with its configuration, weights, tokenizer and golden.json: inputs, and what the
 family's published definition makes of them, computed in f64 by PyTorch. heed's code has no part in it.
@@ -15,7 +15,6 @@ import shutil
 import sys
 
 import catalogue
-import files
 import generation
 import torch
 from parts import Reading
@@ -96,12 +95,7 @@ def write(model, out):
     folder.mkdir(parents=True)
     store = model.store()
     text = golden_text(golden(model, store))
-    files.write_json(folder / "config.json", model.saved_config(), sort_keys=True)
-    if model.generation:
-        files.write_json(folder / "generation_config.json", model.generation, sort_keys=True)
-    model.write_tokenizer(folder)
-    files.write_weights(folder, model.saved_tensors(store), model.form, model.shards)
-    model.write_more(folder, store)
+    model.write_files(folder, store)
     (folder / "golden.json").write_text(text)
     return sum(f.stat().st_size for f in folder.rglob("*") if f.is_file())
 
@@ -124,8 +118,9 @@ def main():
     parser.add_argument("names", nargs="*")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    models = [m for m in catalogue.MODELS if not arguments.names or m.name in arguments.names]
-    unknown = set(arguments.names) - {m.name for m in models}
+    models = [m for m in catalogue.MODELS
+              if not arguments.names or {m.name, m.group, f"{m.group}/{m.name}"} & set(arguments.names)]
+    unknown = set(arguments.names) - {name for m in models for name in (m.name, m.group, f"{m.group}/{m.name}")}
     if unknown:
         sys.exit(f"make.py: unknown models: {', '.join(sorted(unknown))}")
     if arguments.check_particulars:

@@ -4,6 +4,7 @@ import copy
 import zlib
 
 import encoders
+import files
 import generation
 import pipelines
 import torch
@@ -47,6 +48,15 @@ class Model:
     def write_tokenizer(self, folder):
         if self.tokenizer:
             self.tokenizer(folder, self.config)
+
+    def write_files(self, folder, store):
+        """All but golden.json."""
+        files.write_json(folder / "config.json", self.saved_config(), sort_keys=True)
+        if self.generation:
+            files.write_json(folder / "generation_config.json", self.generation, sort_keys=True)
+        self.write_tokenizer(folder)
+        files.write_weights(folder, self.saved_tensors(store), self.form, self.shards)
+        self.write_more(folder, store)
 
     def write_more(self, folder, store):
         """Files beside the configuration, the weights and the tokenizer."""
@@ -167,6 +177,15 @@ class Pipeline(Encoder):
 
     def saved_tensors(self, store):
         return {name: tensor for name, tensor in super().saved_tensors(store).items() if "/" not in name}
+
+    def write_files(self, folder, store):
+        """All but golden.json."""
+        files.write_json(folder / "config.json", self.saved_config(), sort_keys=True)
+        if self.generation:
+            files.write_json(folder / "generation_config.json", self.generation, sort_keys=True)
+        self.write_tokenizer(folder)
+        files.write_weights(folder, self.saved_tensors(store), self.form, self.shards)
+        self.write_more(folder, store)
 
     def write_more(self, folder, store):
         own = {name.split("/")[1]: tensor for name, tensor in store.tensors.items() if "/" in name}

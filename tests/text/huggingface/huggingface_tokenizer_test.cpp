@@ -74,6 +74,13 @@ TEST(HuggingFaceTokenizer, EncodesSpecialTokensOfTextOnlyWhenAskedTo) {
             (std::vector<int32_t>{2, 1, 1, 1, 3}));
 }
 
+TEST(HuggingFaceTokenizer, FindsMasksAndNoOtherSpecialTokenInAMaskedText) {
+  const auto tokenizer = parsed(bert_document());
+  EXPECT_EQ(numbers_of(tokenizer->encode_masked("[MASK] world[MASK]", tokenizer->mask())),
+            (std::vector<int32_t>{4, 7, 4}));
+  EXPECT_EQ(numbers_of(tokenizer->encode_masked("[SEP]", tokenizer->mask())), (std::vector<int32_t>{1, 1, 1}));
+}
+
 // The vocabulary of a unigram model holds its special tokens, with a score that beats every text.
 TEST(HuggingFaceTokenizer, LiteralTextNeverBecomesASpecialTokenOfAUnigramModel) {
   const DocumentJson json = DocumentJson::parse(

@@ -74,7 +74,7 @@ TEST_F(CheckpointFolder, LoadsWhatWasSaved) {
                             .candidates = {{3, 1.0 / 3.0}, {6, -2.0}}};
   checkpoints_.save(saved, tensors(), *trainables_);
   std::ranges::fill(masters(), 0.0F);
-  const TrainingState found = checkpoints_.load(7, tensors());
+  const TrainingState found = checkpoints_.load(7, *backend_, tensors());
   EXPECT_EQ(found.update, saved.update);
   EXPECT_EQ(found.position.stream, saved.position.stream);
   EXPECT_EQ(found.position.epoch, saved.position.epoch);
@@ -120,7 +120,7 @@ TEST_F(CheckpointFolder, RefusesFilesThatAreNotStates) {
   const std::string state = read_file(state_of(1));
   const auto message = [&](const std::string& content) {
     write_file(state_of(1), content);
-    return message_of<FormatError>([&] { checkpoints_.load(1, tensors()); });
+    return message_of<FormatError>([&] { checkpoints_.load(1, *backend_, tensors()); });
   };
   EXPECT_THAT(message(state.substr(0, state.size() / 2)), HasSubstr("state.json: is not JSON"));
   EXPECT_THAT(message("[]"), HasSubstr("state.json: is not JSON"));
@@ -158,7 +158,7 @@ TEST_F(CheckpointFolder, NeedsTheChecksumsOfItsTensors) {
     write_file(file, whole);
     return message;
   };
-  const auto load = [&] { checkpoints_.load(1, tensors()); };
+  const auto load = [&] { checkpoints_.load(1, *backend_, tensors()); };
   const auto verify = [&] { checkpoints_.verify_weights(std::vector<int64_t>{1}); };
   EXPECT_THAT(message_without(state_of(1).parent_path() / "training.safetensors", load),
               HasSubstr("training.safetensors: its metadata have no 'heed_checksum'"));
@@ -173,7 +173,8 @@ TEST_F(CheckpointFolder, RefusesTensorsOfAnotherModel) {
   Trainables larger(*backend_, larger_weights, DType::f32);
   const Optimizer optimizer(*backend_, larger, OptimizerConfig{});
   const TrainingTensors others{larger.masters(), optimizer.state(), {}};
-  EXPECT_THAT(message_of<FormatError>([&] { checkpoints_.load(1, others); }), HasSubstr("but the model needs"));
+  EXPECT_THAT(message_of<FormatError>([&] { checkpoints_.load(1, *backend_, others); }),
+              HasSubstr("but the model needs"));
 }
 
 using Metrics = RunFolder;

@@ -1,5 +1,6 @@
 #include "text/huggingface/older/documents.h"
 
+#include <algorithm>
 #include <set>
 
 #include "base/errors.h"
@@ -49,6 +50,20 @@ FrameTemplate template_of(TextFrame frame, const SpecialNames& names, const std:
 Json added_token(const std::string& text, int64_t id, bool special) {
   return {{"id", id},        {"content", text},     {"single_word", false}, {"lstrip", false},
           {"rstrip", false}, {"normalized", false}, {"special", special}};
+}
+
+void add_symbols(const std::vector<SentencePieceModel::Piece>& pieces, const TokenIds& ids, Json& added) {
+  using PieceType = SentencePieceModel::PieceType;
+  for (const SentencePieceModel::Piece& piece : pieces) {
+    const bool special = piece.type == PieceType::control;
+    const auto id = ids.find(piece.text);
+    if ((!special && piece.type != PieceType::user_defined) || id == ids.end()) {
+      continue;
+    }
+    if (std::ranges::none_of(added, [&](const Json& token) { return token["content"] == piece.text; })) {
+      added.push_back(added_token(piece.text, id->second, special));
+    }
+  }
 }
 
 Json added_special_tokens(const SpecialNames& names, const TokenIds& ids) {

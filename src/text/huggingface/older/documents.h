@@ -15,6 +15,8 @@ using TokenIds = std::map<std::string, int64_t, std::less<>>;
 // The texts that are named, in the order of their ids, as "added_tokens"; those that are in no vocabulary are left out.
 Json added_special_tokens(const SpecialNames& names, const TokenIds& ids);
 Json added_token(const std::string& text, int64_t id, bool special);
+// Control and user-defined symbols that are not added yet.
+void add_symbols(const std::vector<SentencePieceModel::Piece>& pieces, const TokenIds& ids, Json& added);
 
 // "post_processor" for a frame; null for none. FormatError names `where` and the token that has no id.
 Json frame_processor(TextFrame frame, const SpecialNames& names, const std::string& language, const TokenIds& ids,

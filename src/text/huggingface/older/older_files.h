@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "text/huggingface/huggingface_tokenizer.h"
+#include "text/sentencepiece/sentencepiece_model.h"
 
 namespace heed::huggingface {
 
@@ -55,10 +56,24 @@ struct SentencePieceFile {
   Numbers numbers = Numbers::own;
   Spaces spaces = Spaces::own;
   TextFrame frame = TextFrame::none;
+  bool joins_symbols = false;          // neighbours also become pieces that are not normal, if not for control
   std::string language = {};           // the token of a frame that has one
   std::vector<std::string> more = {};  // special tokens behind the last id: languages, <mask>, <extra_id_99> ...
   SpecialNames names = {.bos = "<s>", .eos = "</s>", .unk = "<unk>", .pad = "<pad>"};
 };
 std::string tokenizer_json_of(const SentencePieceFile& file, std::string_view where);
+// The same where the model was read already, from whatever file.
+std::string tokenizer_json_of(const SentencePieceFile& file, const SentencePieceModel& model, std::string_view where);
+
+// Tokens of bytes in the order of their ids, with the merges that make them: GPT-2's kind, with other expressions.
+struct ByteLevelTokens {
+  std::vector<SentencePieceModel::Piece> tokens;
+  std::vector<std::string> merges;       // "a b"
+  std::vector<std::string> expressions;  // cut a text one after the other; what one does not match is a piece, too
+  bool ignore_merges = false;            // a piece that is a token is that token, whatever its merges say
+  TextFrame frame = TextFrame::none;
+  SpecialNames names = {};
+};
+std::string tokenizer_json_of(const ByteLevelTokens& tokens, std::string_view where);
 
 }  // namespace heed::huggingface

@@ -93,14 +93,15 @@ struct PieceMerge {
 };
 
 // Every way to make a piece of two others, in the order in which SentencePiece would take them: by score.
-Json merges_of(const NumberedPieces& numbered, std::string_view where) {
+Json merges_of(const NumberedPieces& numbered, bool joins_symbols, std::string_view where) {
   std::unordered_map<std::string_view, size_t> numbers;
   for (size_t i = 0; i < numbered.pieces.size(); ++i) {
     numbers.emplace(numbered.pieces[i].text, i);
   }
   std::vector<PieceMerge> merges;
   for (const ModelPiece& piece : numbered.pieces) {
-    if (piece.type != PieceType::normal) {
+    const bool is_symbol = piece.type == PieceType::user_defined || piece.type == PieceType::unused;
+    if (piece.type != PieceType::normal && !(joins_symbols && is_symbol)) {
       continue;
     }
     const std::string_view text = piece.text;
@@ -155,7 +156,7 @@ Json bpe_of(const NumberedPieces& numbered, const SentencePieceFile& file, bool 
     vocabulary[text] = it->second;
   }
   return {{"type", "BPE"},          {"dropout", nullptr},  {"unk_token", file.names.unk},         {"fuse_unk", true},
-          {"byte_fallback", bytes}, {"vocab", vocabulary}, {"merges", merges_of(numbered, where)}};
+          {"byte_fallback", bytes}, {"vocab", vocabulary}, {"merges", merges_of(numbered, file.joins_symbols, where)}};
 }
 
 Json replace_rule(const char* kind, std::string_view from, std::string_view to) {
@@ -204,7 +205,10 @@ void write_spaces(const SentencePieceFile& file, const SentencePieceModel& model
 }  // namespace
 
 std::string tokenizer_json_of(const SentencePieceFile& file, std::string_view where) {
-  const SentencePieceModel model = read_sentencepiece_model(file.model, where);
+  return tokenizer_json_of(file, read_sentencepiece_model(file.model, where), where);
+}
+
+std::string tokenizer_json_of(const SentencePieceFile& file, const SentencePieceModel& model, std::string_view where) {
   require<FormatError>(model.type == SentencePieceModel::Type::unigram || model.type == SentencePieceModel::Type::bpe,
                        where, "a SentencePiece model of words or characters, expected unigram or bpe");
   require<FormatError>(!model.spaces.as_suffix && model.spaces.escaped, where,
@@ -215,13 +219,7 @@ std::string tokenizer_json_of(const SentencePieceFile& file, std::string_view wh
   }
   Json document = Json::object();
   Json added = added_special_tokens(file.names, numbered.by_text);
-  for (const ModelPiece& piece : numbered.pieces) {
-    const bool named = std::ranges::any_of(added, [&](const Json& token) { return token["content"] == piece.text; });
-    const bool special = piece.type == PieceType::control;
-    if (!named && (special || piece.type == PieceType::user_defined) && numbered.by_text.contains(piece.text)) {
-      added.push_back(added_token(piece.text, numbered.by_text[piece.text], special));
-    }
-  }
+  add_symbols(numbered.pieces, numbered.by_text, added);
   document["added_tokens"] = added;
   write_spaces(file, model, document);
   document["post_processor"] = frame_processor(file.frame, file.names, file.language, numbered.by_text, where);

@@ -1,0 +1,55 @@
+// Conversations with an assistant, from which a language model learns what the assistant writes.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "checkpoint/chat_template_file.h"
+#include "data/corpus/stored_fields.h"
+#include "heed/types/tokenizer.h"
+
+namespace heed {
+
+// A conversation up to its last token that is learned, its first one not expected and its last one not read.
+struct Conversation {
+  std::vector<int32_t> ids;
+  std::vector<int32_t>
+      expected;  // the token that follows each, or Targets::kIgnored where the assistant did not write it
+  std::string where;
+
+  int64_t learned() const;
+};
+
+struct Conversations {
+  std::vector<Conversation> all;
+  // Those longer than allowed:
+  int64_t dropped = 0, truncated = 0;
+  std::string first_too_long;
+
+  std::string text() const;  // how many, in one line
+};
+
+// The token that ends every answer, or none: the last one of an answer that no text has. Answers that were truncated do
+// not count.
+std::optional<TokenId> end_of_answers(const Conversations& conversations, const Tokenizer& tokenizer);
+
+// How conversations become tokens.
+struct ChatReading {
+  const Tokenizer& tokenizer;
+  const StoredChatTemplate& chat_template;
+  int64_t max_length = 0;  // tokens of a conversation
+  TooLong too_long = TooLong::drop;
+};
+
+// Files of JSON objects, one in a line, as parse_chat() has them; blank lines are none. FormatError, naming file and
+// line, for what is not one: other roles than "system", "developer", "user", "assistant", "tool" and "function", an
+// assistant that says nothing or not a word, and what the template refuses or writes differently when more follows.
+Conversations read_conversations(const std::vector<std::string>& files, const ChatReading& reading);
+
+// As NAME.ids and so on; and back, completely. FormatError for what no text gives.
+void store_conversations(FieldsToStore& fields, const std::string& name, const Conversations& conversations);
+Conversations stored_conversations(const StoredFields& fields, const std::string& name, int64_t vocabulary,
+                                   int64_t max_length);
+
+}  // namespace heed

@@ -127,8 +127,9 @@ std::vector<SettingDifference> config_differences(const ModelConfig& a, const Mo
                         std::ranges::find(kResolvedElsewhere, name) == kResolvedElsewhere.end() &&
                         (is_read(name, a) || is_read(name, b));
     if (counts && meant != second[i].meant) {
-      // What stands in the file is known better; where that is the same, what it comes to.
-      const bool by_file = given != second[i].given;
+      // What stands in the file is known better; where that is the same, or the pattern is that of a window, what it
+      // comes to.
+      const bool by_file = given != second[i].given && name != "attention";
       found.push_back(
           {fmt::format("{} = {}", name, by_file ? given : meant), by_file ? second[i].given : second[i].meant});
     }

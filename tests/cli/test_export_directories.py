@@ -27,6 +27,10 @@ FORMS = {
     "bart": {"shared": 1, "model.tie": "all", "positions": "learned", "model.position_offset": 2,
              "model.norm_placement": "post", "model.final_norm": "false", "model.embedding_norm": "true", "kind": "char",
              "vocabulary": 0},
+    "mbart": {"shared": 1, "model.tie": "all", "positions": "learned", "model.position_offset": 2,
+              "model.embedding_norm": "true", "kind": "unigram"},
+    "m2m_100": {"shared": 1, "model.tie": "all", "positions": "sinusoidal", "model.sinusoid": "halves-inclusive",
+                "model.position_offset": 2, "model.output_bias": "false", "kind": "word", "vocabulary": 0},
     "t5": {"shared": 1, "model.tie": "all", "positions": "relative-bias", "model.norm": "rms", "model.bias": "false",
            "model.output_bias": "false", "model.attention_scale": 1.0, "model.embedding_scale": "none",
            "model.epsilon": 1e-6, "model.output_scale": 32 ** -0.5, "kind": "bpe"},
@@ -97,6 +101,35 @@ class ExportDirectories(heed_cli.CliTest):
         self.assertEqual(q[2] + k[2] + v[2], stacked)
         self.assertEqual((q[1], k[1]), ([32, 32], [16, 32]))
         self.assertEqual(exported["model.norm.weight"][2], own["decoder.norm.gain"][2])
+
+    def test_heads_of_encoders(self):
+        labels = {"model.labels": '["bad", "good"]', "model.output_bias": "true"}
+        heads = {"BertForMaskedLM": {"model.head": "tokens", "model.head_layer": "gelu", "model.head_layer_norm": "true",
+                                     "model.tie": "output", "model.output_bias": "true"},
+                 "BertForSequenceClassification": labels | {"model.head": "label", "model.head_layer": "tanh"},
+                 "BertForTokenClassification": labels | {"model.head": "token-labels"}}
+        for name, settings in heads.items():
+            with self.subTest(name):
+                model = make_model(self.path / name, "bert", **{key.replace(".", "__"): value for key, value in settings.items()})
+                out, _ = self.export(model, name + "-out")
+                config = json.loads((out / "config.json").read_text())
+                self.assertEqual(config["architectures"], [name])
+                self.assertEqual(results("bert", out), results("bert", model))
+                if "label2id" in config:
+                    self.assertEqual(config["label2id"], {"bad": 0, "good": 1})
+                    command = "tag" if name.startswith("BertForToken") else "classify"
+                    said = [heed(command, "--model", folder, "--precision", "f32", text=SENTENCES).stdout for folder in (model, out)]
+                    self.assertTrue(said[0])
+                    self.assertEqual(said[0], said[1])
+
+    def test_a_chat_template_goes_along(self):
+        model = make_model(self.path / "llama", "llama")
+        (model / "chat_template.jinja").write_text("{{ messages[0].content }}")
+        (model / "tokenizer_config.json").write_text('{"eos_token": "</s>", "chat_template": "{{ bos_token }}"}')
+        out, _ = self.export(model, "out")
+        self.assertEqual((out / "chat_template.jinja").read_text(), "{{ messages[0].content }}")
+        config = json.loads((out / "tokenizer_config.json").read_text())
+        self.assertEqual((config["chat_template"], config["eos_token"], config["bos_token"]), ("{{ bos_token }}", "</s>", "<s>"))
 
     def test_types(self):
         model = make_model(self.path / "bert", "bert")

@@ -1,5 +1,6 @@
 // Decoders with norms by mean and variance: GPT-2, GPT-NeoX (Pythia), OPT and StableLM.
 #include <array>
+#include <nlohmann/json.hpp>
 
 #include "base/errors.h"
 #include "interchange/huggingface/family.h"
@@ -113,9 +114,13 @@ ForeignNames exchange_gpt_neox(FamilySource& source, ModelConfig& config) {
   file.exchange("attention_bias", has_bias, true);
   exchange_flag(file, "use_parallel_residual", config.branches,
                 std::array{Branches::sequential, Branches::parallel_own_norms}, true);
-  exchange_rotary(file, config,
-                  file.is_written() ? "rotary_emb_base" : file.first_of({"rope_theta", "rotary_emb_base"}));
+  exchange_rotary(file, config, file.first_of({"rope_theta", "rotary_emb_base"}));
   exchange_rotated_part(file, config, "rotary_pct", 0.25);
+  // Newer readers know one name, older ones the other.
+  if (file.is_written()) {
+    file.write("rotary_emb_base", config.rotary_base.of(0));
+    exchange_rotated_part(file, config, "partial_rotary_factor", 0.25);
+  }
   if (!file.is_written() && !has_bias) {
     config.attention_bias = AttentionBias::none;
   }

@@ -17,8 +17,6 @@ namespace {
 
 using WrittenJson = nlohmann::json;
 
-const Metadata kFormatOfTensors{{"format", "pt"}};
-
 HuggingFaceForm form_of(const ExportedModel& model) {
   return huggingface_form_of(model.config, model.marks, model.where);
 }
@@ -90,18 +88,20 @@ TensorSource source_of(const RenamedTensor& tensor, std::string name) {
   return {std::move(name), tensor.type, tensor.shape, [&tensor](const ByteSink& sink) { sink(tensor.bytes()); }};
 }
 
-// The tensors whose names begin with the prefix, without it; those of an empty prefix have no module's name.
-int64_t write_tensors(const std::vector<RenamedTensor>& tensors, const std::string& prefix,
-                      const std::filesystem::path& folder) {
+enum class TensorsOf : uint8_t { model, dense_module };
+
+// The module's tensors have its name in front, which their own file lacks. Returns the file's bytes.
+int64_t write_tensors(const std::vector<RenamedTensor>& tensors, TensorsOf part, const std::filesystem::path& folder) {
+  const std::string module = std::string(kDenseModule) + ".";
   std::vector<TensorSource> sources;
   for (const RenamedTensor& tensor : tensors) {
-    const bool of_module = tensor.name.starts_with(kDenseModule);
-    if (of_module == !prefix.empty()) {
-      sources.push_back(source_of(tensor, tensor.name.substr(prefix.size())));
+    const bool of_module = tensor.name.starts_with(module);
+    if (of_module == (part == TensorsOf::dense_module)) {
+      sources.push_back(source_of(tensor, tensor.name.substr(of_module ? module.size() : 0)));
     }
   }
   const std::filesystem::path file = folder / "model.safetensors";
-  write_safetensors(file, sources, kFormatOfTensors);
+  write_safetensors(file, sources, {{"format", "pt"}});
   return static_cast<int64_t>(std::filesystem::file_size(file));
 }
 
@@ -118,9 +118,9 @@ ExportSummary write_huggingface_model(const ExportedModel& model, const std::fil
   write_huggingface_tokenizers(model, form.type, folder);
   write_configs(model, form, type_of_most(tensors), folder);
   ExportSummary summary{.form = form.type, .tensors = std::ssize(tensors)};
-  summary.bytes = write_tensors(tensors, "", folder);
+  summary.bytes = write_tensors(tensors, TensorsOf::model, folder);
   if (model.config.text_width > 0 && model.config.architecture == Architecture::encoder) {
-    summary.bytes += write_tensors(tensors, std::string(kDenseModule) + ".", folder / kDenseModule);
+    summary.bytes += write_tensors(tensors, TensorsOf::dense_module, folder / kDenseModule);
   }
   return summary;
 }

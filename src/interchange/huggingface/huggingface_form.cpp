@@ -99,12 +99,14 @@ HuggingFaceForm huggingface_form_of(const ModelConfig& config, const ModelMarks&
   const auto own = std::ranges::find(families(), marks.family, &Family::type);
   if (own != families().end()) {
     Attempt made = attempt(*own, config, weights);
-    return fits(made) ? std::move(made.form) : (refuse(made, where, ""), HuggingFaceForm());
+    if (!fits(made)) {
+      refuse(made, where, "");
+    }
+    return std::move(made.form);
   }
   std::optional<Attempt> nearest;
   for (const Family& family : families()) {
-    const bool has_languages = family.type == "mbart" || family.type == "m2m_100";
-    if (!is_of(family, config.architecture) || (has_languages && marks.language_form.empty())) {
+    if (!is_of(family, config.architecture)) {
       continue;
     }
     Attempt made = attempt(family, config, weights);

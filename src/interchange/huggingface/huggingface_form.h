@@ -15,9 +15,8 @@ struct HuggingFaceForm {
   ForeignNames names;
 };
 
-// The family that the model came from, or else the first whose reader finds the same model in what its writer wrote;
-// those of several languages only if the marks have some. ConfigError, naming `where`: the first setting that does not
-// fit the family, or the nearest one of them all.
+// The family that the model came from, or else the first whose reader finds the same model in what its writer wrote.
+// ConfigError, naming `where`: the first setting that does not fit the family, or the nearest one of them all.
 HuggingFaceForm huggingface_form_of(const ModelConfig& config, const ModelMarks& marks, const std::string& where);
 
 }  // namespace heed

@@ -6,12 +6,14 @@
 #include "interchange/archive/safetensors_archive.h"
 #include "interchange/huggingface/family.h"
 #include "interchange/huggingface/sentence_modules.h"
+#include "interchange/huggingface/written_tokenizers.h"
 #include "interchange/pickle/pickle_archive.h"
 
 namespace heed {
 namespace {
 
-constexpr const char *kConfigFile = "config.json", *kGenerationFile = "generation_config.json";
+constexpr const char *kConfigFile = "config.json", *kGenerationFile = "generation_config.json",
+                     *kTokenizerConfigFile = "tokenizer_config.json";
 
 TensorArchive open_archive(const std::filesystem::path& folder) {
   if (has_safetensors(folder)) {
@@ -48,22 +50,22 @@ void validate_config(const ForeignModel& model, const std::string& where) {
   }
 }
 
-// As M2M-100's own tokenizer_config.json does, and that of NLLB does not.
-bool lists_language_codes(const std::filesystem::path& folder) {
-  const std::filesystem::path file = folder / "tokenizer_config.json";
-  return std::filesystem::exists(file) && ConfigFile(file).has("language_codes");
+// Which languages the tokenizer knows: "m2m100", or as heed writes it "none"; empty where the file does not say it.
+std::string language_codes(const std::filesystem::path& folder) {
+  const std::filesystem::path file = folder / kTokenizerConfigFile;
+  return std::filesystem::exists(file) ? ConfigFile(file).text("language_codes", "") : "";
 }
 
 // How the family spells languages as tokens.
 std::string language_form(const std::filesystem::path& folder, ConfigFile& file) {
-  const std::string type = file.text("model_type");
+  const std::string type = file.text("model_type"), codes = language_codes(folder);
   if (type == "marian") {
     return ">>{}<<";
   }
-  if (type == "m2m_100" && (std::filesystem::exists(folder / "vocab.json") || lists_language_codes(folder))) {
-    return "__{}__";
+  if ((type != "m2m_100" && type != "mbart") || codes == kNoLanguages) {
+    return "";
   }
-  return type == "m2m_100" || type == "mbart" ? "{}" : "";
+  return type == "m2m_100" && (std::filesystem::exists(folder / "vocab.json") || !codes.empty()) ? "__{}__" : "{}";
 }
 
 // What generation_config.json says, or else config.json.

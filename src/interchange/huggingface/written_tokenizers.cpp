@@ -14,7 +14,7 @@ namespace {
 
 using FileJson = nlohmann::json;
 
-constexpr const char* kTokenizerConfigFile = "tokenizer_config.json";
+constexpr const char* kWrittenConfigFile = "tokenizer_config.json";
 
 // What heed puts around texts by itself: an encoder's texts, a translator's sources, a language model's documents.
 TextFrames frames_of(const ExportedModel& model, const Tokenizer& tokenizer) {
@@ -49,7 +49,7 @@ void add_names(FileJson& config, const SpecialNames& names) {
 }
 
 FileJson config_in(const std::filesystem::path& folder) {
-  const std::filesystem::path file = folder / kTokenizerConfigFile;
+  const std::filesystem::path file = folder / kWrittenConfigFile;
   return std::filesystem::exists(file) ? FileJson::parse(read_file(file)) : FileJson::object();
 }
 
@@ -58,13 +58,13 @@ void write_config(const ExportedModel& model, FileJson config, const char* token
   config["tokenizer_class"] = tokenizer_class;
   config["model_max_length"] = model.config.max_length;
   config["clean_up_tokenization_spaces"] = false;
-  write_file(folder / kTokenizerConfigFile, config.dump(2) + "\n");
+  write_file(folder / kWrittenConfigFile, config.dump(2) + "\n");
 }
 
 // Languages are spelt "__de__".
 constexpr const char* kLanguagesOfM2m = "__{}__";
 
-void write_one(const ExportedModel& model, const std::filesystem::path& folder) {
+void write_one(const ExportedModel& model, const std::string& family, const std::filesystem::path& folder) {
   const Tokenizer& tokenizer = *model.tokenizers.front();
   const WrittenTokenizer written = write_huggingface_tokenizer(tokenizer, frames_of(model, tokenizer), model.where);
   write_file(folder / "tokenizer.json", written.document);
@@ -72,6 +72,8 @@ void write_one(const ExportedModel& model, const std::filesystem::path& folder) 
   add_names(config, written.names);
   if (model.marks.language_form == kLanguagesOfM2m) {
     config["language_codes"] = "m2m100";
+  } else if (model.marks.language_form.empty() && (family == "m2m_100" || family == "mbart")) {
+    config["language_codes"] = kNoLanguages;
   }
   write_config(model, std::move(config), "PreTrainedTokenizerFast", folder);
 }
@@ -108,7 +110,7 @@ void write_huggingface_tokenizers(const ExportedModel& model, const std::string&
   const bool is_one = model.tokenizers.front() == model.tokenizers.back();
   require<ConfigError>(is_one || family == "marian", model.where,
                        "has a tokenizer for sources and another one for targets, but the {} form has one", family);
-  is_one ? write_one(model, folder) : write_pair(model, folder);
+  is_one ? write_one(model, family, folder) : write_pair(model, folder);
 }
 
 }  // namespace heed

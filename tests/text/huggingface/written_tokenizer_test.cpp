@@ -41,7 +41,7 @@ constexpr std::array kWrittenTexts{
     "The man's dog saw the cats.",
     "  two  spaces, and a trailing one ",
     "don't 'quote' it's 'S",
-    "1,000.5 3.14. 2,a b.c d..e 42a a_b_ _",
+    "1,050.5 3.14. 2,a b.c d..e 42a a_b_ _",
     "x@y.z @ u:v a:b \xc2\xb7",
     "e\xcc\x81t\xc3\xa9 \xcc\x81 a\xe2\x80\x8d"
     "b",

@@ -172,6 +172,7 @@ struct EmbedBenchOptions {
 struct EmbedBenchCase {
   int64_t texts = 0, tokens = 0;             // tokens: of each text
   double best_seconds = 0.0, seconds = 0.0;  // seconds: the median
+  double processor_seconds = 0.0;            // the least processor time, of all threads
   std::vector<BenchOp> ops;                  // most expensive first
 };
 

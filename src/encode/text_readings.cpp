@@ -13,27 +13,60 @@
 namespace heed {
 namespace {
 
-constexpr int64_t kReadingTokens = 2048;  // about this many in one pass
+// A batch of kBatchTokens leaves what passes from op to op in a core's cache. Where texts are few, all threads work on
+// one batch of up to kMostTokens.
+constexpr int64_t kBatchTokens = 512, kFewestTokens = 256, kMostTokens = 2048;
+constexpr double kUneven = 1.1;  // the busiest lane's tokens over the mean
 
 using Batch = std::vector<const EncodedText*>;
 
-// Batches of similar lengths, longest first.
-std::vector<std::vector<size_t>> reading_batches(std::span<const EncodedText> texts) {
-  std::vector<size_t> order(texts.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::ranges::stable_sort(order, std::greater(), [&](size_t i) { return texts[i].ids.size(); });
-  std::vector<std::vector<size_t>> batches;
+using Batches = std::vector<std::vector<size_t>>;
+
+int64_t tokens_of(std::span<const EncodedText> texts, std::span<const size_t> some) {
+  int64_t tokens = 0;
+  for (const size_t i : some) {
+    tokens += std::ssize(texts[i].ids);
+  }
+  return tokens;
+}
+
+// In this order, each closed when it has `full` tokens.
+Batches cut_into_batches(std::span<const EncodedText> texts, std::span<const size_t> order, int64_t full) {
+  Batches batches;
   int64_t tokens = 0;
   for (const size_t i : order) {
-    const auto more = static_cast<int64_t>(texts[i].ids.size());
-    if (batches.empty() || tokens + more > kReadingTokens) {
+    if (batches.empty() || tokens >= full) {
       batches.emplace_back();
       tokens = 0;
     }
     batches.back().push_back(i);
-    tokens += more;
+    tokens += std::ssize(texts[i].ids);
   }
   return batches;
+}
+
+// Whether lanes that take the batches in turn have about the same to do.
+bool are_even(std::span<const EncodedText> texts, const Batches& batches, int64_t lanes) {
+  std::vector<int64_t> loads(static_cast<size_t>(lanes), 0);
+  int64_t all = 0;
+  for (const std::vector<size_t>& batch : batches) {
+    const int64_t tokens = tokens_of(texts, batch);
+    *std::ranges::min_element(loads) += tokens;
+    all += tokens;
+  }
+  return static_cast<double>(std::ranges::max(loads) * lanes) <= kUneven * static_cast<double>(all);
+}
+
+// Batches of similar lengths, longest first: as many of one size as keep all lanes busy to the end.
+Batches reading_batches(std::span<const EncodedText> texts, int64_t lanes) {
+  std::vector<size_t> order(texts.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::stable_sort(order, std::greater(), [&](size_t i) { return texts[i].ids.size(); });
+  const int64_t all = tokens_of(texts, order);
+  const int64_t in_all = lanes * ((all + lanes * kBatchTokens - 1) / (lanes * kBatchTokens));
+  Batches batches = cut_into_batches(texts, order, (all + in_all - 1) / std::max<int64_t>(1, in_all));
+  const bool few = all < lanes * kFewestTokens || (all <= kMostTokens && !are_even(texts, batches, lanes));
+  return few ? cut_into_batches(texts, order, kMostTokens) : batches;
 }
 
 std::vector<float> floats_of(ConstView rows) {
@@ -52,7 +85,7 @@ std::vector<float> floats_of(ConstView rows) {
 // text; take(rows) is what becomes of them.
 template <class Make, class RowsOf, class Take>
 auto read_all(const TextReader& reader, std::span<const EncodedText> texts, Make make, RowsOf rows_of, Take take) {
-  const std::vector<std::vector<size_t>> batches = reading_batches(texts);
+  const Batches batches = reading_batches(texts, reader.lanes.count());
   std::vector<decltype(take(std::declval<ConstView>()))> found(texts.size());
   reader.lanes.run(batches.size(), [&](size_t task, Backend& backend) {
     Batch batch;

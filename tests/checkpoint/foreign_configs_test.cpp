@@ -34,6 +34,7 @@ class ChangedFolder {
   ChangedFolder(const ChangedFolder&) = delete;
   ChangedFolder& operator=(const ChangedFolder&) = delete;
 
+  const std::filesystem::path& path() const { return folder_; }
   ModelConfig config() const { return read_huggingface_model(folder_).config; }
   // The message without the folder; empty where the model is read.
   std::string refusal() const {
@@ -130,6 +131,29 @@ TEST(ForeignConfigs, ModulesLieInTheModelsFolder) {
     EXPECT_EQ(folder.refusal(),
               fmt::format("modules.json: \"path\" is \"{}\", expected the name of a folder in the same folder", path));
   }
+}
+
+TEST(ForeignConfigs, PromptsAreTextsByName) {
+  const char* const file = "config_sentence_transformers.json";
+  const auto refusal_with = [&](const json& changes) {
+    return ChangedFolder("encoders/sentence-cls", {{file, changes}}).refusal();
+  };
+  EXPECT_EQ(refusal_with({{"default_prompt_name", "query"}}), "");
+  for (const auto& [changes, refusal] :
+       {std::pair{json{{"prompts", {"a"}}}, "\"prompts\" is not an object"},
+        std::pair{json{{"prompts", {{"a", 1}}}}, "the prompt \"a\" is not a string"},
+        std::pair{json{{"default_prompt_name", 1}}, "\"default_prompt_name\" is not a string"},
+        std::pair{json{{"default_prompt_name", "a"}},
+                  "\"default_prompt_name\" is \"a\", which is not among the prompts"}}) {
+    EXPECT_EQ(refusal_with(changes), fmt::format("{}: {}", file, refusal));
+  }
+}
+
+TEST(ForeignConfigs, OnlyAnEncoderHasADenseModule) {
+  const ChangedFolder folder("decoders/qwen3", {});
+  std::ofstream(folder.path() / "modules.json")
+      << R"([{"type": "a.Transformer", "path": ""}, {"type": "a.Dense", "path": "1_Dense"}])";
+  EXPECT_EQ(folder.refusal(), "modules.json: has Dense behind a model that is not an encoder, which heed lacks");
 }
 
 }  // namespace

@@ -96,6 +96,26 @@ TEST(Embeddings, DependOnNoOtherText) {
   }
 }
 
+// Enough for several batches on each lane, and few long ones that all threads read together.
+TEST(Embeddings, AreTheSameHoweverTextsAreDividedAmongLanes) {
+  Reader reader(small(Architecture::encoder, 12));
+  for (const auto& [count, longest] : {std::pair{300, 32}, std::pair{20, 32}, std::pair{3, 30}, std::pair{0, 1}}) {
+    std::vector<EncodedText> texts;
+    for (int i = 0; i < count; ++i) {
+      std::vector<int32_t> ids;
+      for (int k = 0; k <= (i * 7) % longest; ++k) {
+        ids.push_back(4 + (i + k) % 8);
+      }
+      texts.push_back(text_of(std::move(ids)));
+    }
+    const auto together = embeddings(reader(), texts, {});
+    ASSERT_EQ(together.size(), texts.size());
+    for (size_t i = 0; i < texts.size(); i += 17) {
+      EXPECT_EQ(embeddings(reader(), {&texts[i], 1}, {}).front(), together[i]);
+    }
+  }
+}
+
 TEST(MaskGuesses, AreTheLikeliestAllowedTokensOfEachMask) {
   ModelConfig config = small(Architecture::encoder, 12);
   config.head = Head::tokens;

@@ -49,6 +49,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
     }
     tokenizer->decode(known);
     tokenizer->encode(text);
+    tokenizer->encode_masked(text, tokenizer->mask());
     tokenizer->encode_pair("a b", text, {});
   });
   return 0;

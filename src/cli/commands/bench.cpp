@@ -273,9 +273,11 @@ Command bench_generate_command() {
 void print_json(const EmbedBenchReport& report) {
   std::string cases;
   for (const EmbedBenchCase& one : report.cases) {
-    cases +=
-        fmt::format("{}{{\"case\": \"{}x{}\", \"best_seconds\": {:.6g}, \"seconds\": {:.6g}, \"ops\": {}}}",
-                    cases.empty() ? "" : ", ", one.texts, one.tokens, one.best_seconds, one.seconds, json_of(one.ops));
+    cases += fmt::format(
+        "{}{{\"case\": \"{}x{}\", \"best_seconds\": {:.6g}, \"seconds\": {:.6g}, \"processor_seconds\": {:.6g}, "
+        "\"ops\": {}}}",
+        cases.empty() ? "" : ", ", one.texts, one.tokens, one.best_seconds, one.seconds, one.processor_seconds,
+        json_of(one.ops));
   }
   put("{{\"precision\": \"{}\", \"weights\": \"{}\", \"threads\": {}, \"parameters\": {}, "
       "\"peak_memory_bytes\": {}, \"cases\": [{}]}}\n",

@@ -332,8 +332,7 @@ Tokenizers load_tokenizers(const ModelFolder& folder, const ModelDescription& de
   return tokenizers;
 }
 
-void require_sentence_marks(const Tokenizer& tokenizer, const std::filesystem::path& file,
-                            const ModelMarks& marks) {
+void require_sentence_marks(const Tokenizer& tokenizer, const std::filesystem::path& file, const ModelMarks& marks) {
   const bool has_begin = tokenizer.special().bos != kNoToken || !marks.target_start.empty();
   require<FormatError>(has_begin && tokenizer.special().eos != kNoToken, file.string(),
                        "has no bos or no eos, which translation needs: learn the tokenizer with both");

@@ -191,7 +191,12 @@ void require_same_start(const PlannedRun& plan, const ModelInTraining& model, in
 
 std::optional<Documents> documents_of(const PlannedRun& plan) {
   const std::optional<Documents> own = plan.task->documents();
-  return own || !plan.from ? own : plan.from->documents();
+  if (own || !plan.from) {
+    return own;
+  }
+  // What was learned from a stream had no ends, but conversations do.
+  const std::optional<Documents> others = plan.from->documents();
+  return others == Documents::none ? std::nullopt : others;
 }
 
 void save_chat_template(const PlannedRun& plan, const ModelFolder& folder) {

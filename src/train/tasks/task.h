@@ -36,7 +36,8 @@ class Task {
   virtual ~Task() = default;
 
   virtual const Tokenizers& tokenizers() const = 0;  // one for each role of the model
-  // How a language model's text is divided, for config.json; nothing: as with the model that the run began from.
+  // How a language model's text is divided, for config.json; nothing: as with the model that the run began from, but not
+  // in a stream.
   virtual std::optional<Documents> documents() const { return Documents::none; }
   // How a model that learns from conversations is shown them; null: it does not.
   virtual const ChatTemplate* chat_template() const { return nullptr; }

@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import shutil
+import subprocess
 import unittest
 
 import train_cli
@@ -232,6 +233,21 @@ class FineTuning(train_cli.TrainTest):
         template.write_text(TEMPLATE + " ")
         self.assert_refused("train", self.recipe, "--out", self.path / "x", *options, "--prepared", prepared, stdout=None,
                             mentions=("prepare it again",))
+
+    def test_a_model_of_heed_that_was_trained_on_a_stream_learns_to_end_its_answers(self):
+        stream = self.path / "stream"
+        subprocess.run([os.environ["HEED_MAKE_MODEL"], stream, "architecture=causal-lm", "kind=byte", "vocabulary=0",
+                        "positions=rotary", "max_length=256", "documents=none"], check=True)
+        template = self.file("own.jinja", "{% for m in messages %}{{ m.role[0] }}:{{ m.content }}{{ eos_token }}{% endfor %}"
+                                          "{% if add_generation_prompt %}a:{% endif %}")
+        options = self.use_whole(training__from=stream, data__chat_template=template, training__epochs=80)
+        self.run_recipe("run", options)
+        self.assertNotIn("documents", self.description("run"))
+        found = heed("generate", "--model", self.path / "run", "--json", "--temperature", "0", "--max-tokens", "30",
+                     text=talk(TALKS[1][:2]) + "\n")
+        self.assertEqual((found.returncode, found.stderr), (0, ""))
+        answer = json.loads(found.stdout)
+        self.assertEqual((answer["text"], answer["reason"]), ("a dog", "end"))
 
     def test_a_run_is_resumed_without_the_model_that_it_began_from(self):
         base = self.own_model("qwen2")

@@ -7,6 +7,7 @@
 
 #include "heed_cuda/kernels/attention_paths.h"
 #include "heed_cuda/kernels/matrix_units.cuh"
+#include "heed_cuda/kernels/pack.cuh"
 
 namespace heed::cuda {
 
@@ -126,17 +127,6 @@ __device__ inline void multiply_rows(const LeftRows<kWidth>& rows, const unsigne
       multiply_add(sums.c[n], rows.words(slice, 1), RightWords{{piece.words[2], piece.words[3]}});
     }
   }
-}
-
-// Two numbers as bf16, the first in the lower half.
-__device__ inline uint32_t bf16_pair(float first, float second) {
-#ifdef __CUDA_ARCH__
-  uint32_t pair;
-  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));
-  return pair;
-#else
-  return static_cast<uint32_t>(bf16(first).bits) | static_cast<uint32_t>(bf16(second).bits) << 16;
-#endif
 }
 
 // sums += weights tile, where weights, as multiply_rows leaves them, are rounded to bf16.

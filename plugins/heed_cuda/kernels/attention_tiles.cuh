@@ -189,6 +189,12 @@ __device__ inline KeyInterval interval_of(const Visibility& visibility, int64_t 
   return {static_cast<int>(seen.begin), static_cast<int>(seen.end)};
 }
 
+// Tiles of the other side, from `first` on, that a warp needs: another one changes nothing, and costs time.
+struct NeededTiles {
+  int begin, end;
+  __device__ bool has(int first, int count) const { return first < end && first + count > begin; }
+};
+
 // A sequence's rows of queries, for a head of keys.
 struct QueryRows {
   int64_t first_row, offset, keys;  // of the matrix of queries; the first query's position
@@ -206,6 +212,14 @@ struct QueryRows {
   __device__ int64_t matrix_row(int r) const { return first_row + r / group; }
   __device__ int head(int r) const { return first_head + r % group; }
   __device__ int64_t position(int r) const { return offset + r / group; }
+  // The keys that a warp's rows, from `first` on, see.
+  __device__ NeededTiles keys_of_warp(const Visibility& visibility, int first) const {
+    if (first >= rows) {
+      return {0, 0};
+    }
+    return {interval_of(visibility, position(first), keys).begin,
+            interval_of(visibility, position(min(first + kRowsOfWarp, rows) - 1), keys).end};
+  }
   template <class T>
   __device__ T* columns(const Matrix<T>& of, int r, int width) const {
     return r < rows ? of.row(matrix_row(r)) + int64_t{head(r)} * width : nullptr;

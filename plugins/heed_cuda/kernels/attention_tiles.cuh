@@ -7,6 +7,7 @@
 
 #include "heed_cuda/kernels/attention_paths.h"
 #include "heed_cuda/kernels/matrix_units.cuh"
+#include "heed_cuda/kernels/pack.cuh"
 
 namespace heed::cuda {
 
@@ -128,17 +129,6 @@ __device__ inline void multiply_rows(const LeftRows<kWidth>& rows, const unsigne
   }
 }
 
-// Two numbers as bf16, the first in the lower half.
-__device__ inline uint32_t bf16_pair(float first, float second) {
-#ifdef __CUDA_ARCH__
-  uint32_t pair;
-  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));
-  return pair;
-#else
-  return static_cast<uint32_t>(bf16(first).bits) | static_cast<uint32_t>(bf16(second).bits) << 16;
-#endif
-}
-
 // sums += weights tile, where weights, as multiply_rows leaves them, are rounded to bf16.
 template <int kWidth, int kRows>
 __device__ inline void add_weighted(const WarpSums<kRows / 8>& weights, const unsigned char* tile, int lane,
@@ -199,6 +189,12 @@ __device__ inline KeyInterval interval_of(const Visibility& visibility, int64_t 
   return {static_cast<int>(seen.begin), static_cast<int>(seen.end)};
 }
 
+// Tiles of the other side, from `first` on, that a warp needs: another one changes nothing, and costs time.
+struct NeededTiles {
+  int begin, end;
+  __device__ bool has(int first, int count) const { return first < end && first + count > begin; }
+};
+
 // A sequence's rows of queries, for a head of keys.
 struct QueryRows {
   int64_t first_row, offset, keys;  // of the matrix of queries; the first query's position
@@ -216,6 +212,14 @@ struct QueryRows {
   __device__ int64_t matrix_row(int r) const { return first_row + r / group; }
   __device__ int head(int r) const { return first_head + r % group; }
   __device__ int64_t position(int r) const { return offset + r / group; }
+  // The keys that a warp's rows, from `first` on, see.
+  __device__ NeededTiles keys_of_warp(const Visibility& visibility, int first) const {
+    if (first >= rows) {
+      return {0, 0};
+    }
+    return {interval_of(visibility, position(first), keys).begin,
+            interval_of(visibility, position(min(first + kRowsOfWarp, rows) - 1), keys).end};
+  }
   template <class T>
   __device__ T* columns(const Matrix<T>& of, int r, int width) const {
     return r < rows ? of.row(matrix_row(r)) + int64_t{head(r)} * width : nullptr;

@@ -43,10 +43,7 @@ __device__ void gradients_of(const AttentionFrame& frame, const QueryFacts& quer
 }
 
 // The rows of queries that see one of the keys [first, last].
-struct RowInterval {
-  int begin, end;
-};
-__device__ RowInterval rows_seeing(const Visibility& visibility, const QueryRows& queries, int64_t first,
+__device__ NeededTiles rows_seeing(const Visibility& visibility, const QueryRows& queries, int64_t first,
                                    int64_t last) {
   int64_t begin = visibility.reach == Visibility::Reach::causal ? first : queries.offset, end = queries.keys;
   if (visibility.window > 0) {
@@ -74,7 +71,7 @@ __global__ void __launch_bounds__(kKeyWarps* kWarp)
     return;
   }
   const int64_t last_key = min(int64_t{block_key} + kKeyWarps * kRowsOfWarp, queries.keys) - 1;
-  const RowInterval seeing = rows_seeing(frame.visibility, queries, block_key, last_key);
+  const NeededTiles seeing = rows_seeing(frame.visibility, queries, block_key, last_key);
   const auto load = [&](int first, int stage) {
     if (first < seeing.end) {
       unsigned char* const to = shared + stage * 2 * Tile::kBytes;
@@ -99,6 +96,10 @@ __global__ void __launch_bounds__(kKeyWarps* kWarp)
   LeftRows<kWidth> keys, values;
   keys.load(row_of(from.keys, key), row_of(from.keys, key + 8), from.pieces, lane);
   values.load(row_of(from.values, key), row_of(from.values, key + 8), from.pieces, lane);
+  const int warp_key = key - lane / 4;
+  const NeededTiles needed_rows =
+      rows_seeing(frame.visibility, queries, warp_key, min(int64_t{warp_key} + kRowsOfWarp, queries.keys) - 1);
+  const NeededTiles needed{needed_rows.begin, warp_key < queries.keys ? needed_rows.end : 0};
   WarpSums<kWidth / 8> key_sums, value_sums;
   key_sums.clear();
   value_sums.clear();
@@ -108,21 +109,23 @@ __global__ void __launch_bounds__(kKeyWarps* kWarp)
     load(first + kRows, 1 - stage);
     wait_for_groups<1>();
     __syncthreads();
-    const unsigned char* const tile = shared + stage * 2 * Tile::kBytes;
-    WarpSums<kRows / 8> weights, d_scores;
-    multiply_rows<kWidth, kRows>(keys, tile, lane, weights);
-    multiply_rows<kWidth, kRows>(values, tile + Tile::kBytes, lane, d_scores);
-    HEED_UNROLL
-    for (int n = 0; n < kRows / 8; ++n) {
+    if (needed.has(first, kRows)) {
+      const unsigned char* const tile = shared + stage * 2 * Tile::kBytes;
+      WarpSums<kRows / 8> weights, d_scores;
+      multiply_rows<kWidth, kRows>(keys, tile, lane, weights);
+      multiply_rows<kWidth, kRows>(values, tile + Tile::kBytes, lane, d_scores);
       HEED_UNROLL
-      for (int i = 0; i < 4; ++i) {
-        const int of_tile = stage * kRows + 8 * n + 2 * (lane % 4) + i % 2, of_key = key + i / 2 * 8;
-        const float factor = frame.dropout.active() ? kept(frame, draws[of_tile], of_key) : 1.0F;
-        gradients_of(frame, facts[of_tile], of_key, factor, weights.c[n][i], d_scores.c[n][i]);
+      for (int n = 0; n < kRows / 8; ++n) {
+        HEED_UNROLL
+        for (int i = 0; i < 4; ++i) {
+          const int of_tile = stage * kRows + 8 * n + 2 * (lane % 4) + i % 2, of_key = key + i / 2 * 8;
+          const float factor = frame.dropout.active() ? kept(frame, draws[of_tile], of_key) : 1.0F;
+          gradients_of(frame, facts[of_tile], of_key, factor, weights.c[n][i], d_scores.c[n][i]);
+        }
       }
+      add_weighted<kWidth, kRows>(weights, tile + Tile::kBytes, lane, value_sums);
+      add_weighted<kWidth, kRows>(d_scores, tile, lane, key_sums);
     }
-    add_weighted<kWidth, kRows>(weights, tile + Tile::kBytes, lane, value_sums);
-    add_weighted<kWidth, kRows>(d_scores, tile, lane, key_sums);
     __syncthreads();  // before the next but one tile takes this one's place
     stage = 1 - stage;
   }
@@ -176,6 +179,7 @@ __global__ void __launch_bounds__(kWarps* kWarp)
       draws[half] = draws_of(frame, queries.matrix_row(r + 8 * half), queries.head(r + 8 * half));
     }
   }
+  const NeededTiles needed = queries.keys_of_warp(frame.visibility, r - lane / 4);
   WarpSums<kWidth / 8> sums;
   sums.clear();
   int stage = 0;
@@ -184,19 +188,21 @@ __global__ void __launch_bounds__(kWarps* kWarp)
     load(first + kKeys, 1 - stage);
     wait_for_groups<1>();
     __syncthreads();
-    const unsigned char* const tile = shared + stage * 2 * Tile::kBytes;
-    WarpSums<kKeys / 8> scores, d_scores;
-    multiply_rows<kWidth, kKeys>(rows, tile, lane, scores);
-    multiply_rows<kWidth, kKeys>(d_outputs, tile + Tile::kBytes, lane, d_scores);
-    HEED_UNROLL
-    for (int n = 0; n < kKeys / 8; ++n) {
+    if (needed.has(first, kKeys)) {
+      const unsigned char* const tile = shared + stage * 2 * Tile::kBytes;
+      WarpSums<kKeys / 8> scores, d_scores;
+      multiply_rows<kWidth, kKeys>(rows, tile, lane, scores);
+      multiply_rows<kWidth, kKeys>(d_outputs, tile + Tile::kBytes, lane, d_scores);
       HEED_UNROLL
-      for (int i = 0; i < 4; ++i) {
-        const int key = first + 8 * n + 2 * (lane % 4) + i % 2;
-        gradients_of(frame, facts[i / 2], key, kept(frame, draws[i / 2], key), scores.c[n][i], d_scores.c[n][i]);
+      for (int n = 0; n < kKeys / 8; ++n) {
+        HEED_UNROLL
+        for (int i = 0; i < 4; ++i) {
+          const int key = first + 8 * n + 2 * (lane % 4) + i % 2;
+          gradients_of(frame, facts[i / 2], key, kept(frame, draws[i / 2], key), scores.c[n][i], d_scores.c[n][i]);
+        }
       }
+      add_weighted<kWidth, kKeys>(d_scores, tile, lane, sums);
     }
-    add_weighted<kWidth, kKeys>(d_scores, tile, lane, sums);
     __syncthreads();
     stage = 1 - stage;
   }

@@ -222,6 +222,7 @@ __global__ void __launch_bounds__(kWarps* kWarp)
       draws[half] = draws_of(frame, queries.matrix_row(row), queries.head(row));
     }
   }
+  const NeededTiles needed = queries.keys_of_warp(frame.visibility, first_row);
   RowsAttended<kWidth> all, split;
   all.clear();
   split.clear();
@@ -231,15 +232,17 @@ __global__ void __launch_bounds__(kWarps* kWarp)
     load(first + kTileKeys, shared + (1 - stage) * 2 * Tile::kBytes);
     wait_for_groups<1>();
     __syncthreads();
-    const unsigned char* const tile = shared + stage * 2 * Tile::kBytes;
-    WarpSums<kTileKeys / 8> scores;
-    multiply_rows<kWidth, kTileKeys>(rows, tile, lane, scores);
-    hide(scores, seen, first, lane);
-    add_probabilities(scores, frame.scale * kLog2E, split);
-    if (frame.dropout.active()) {
-      drop(scores, frame, draws, first, lane);
+    if (needed.has(first, kTileKeys)) {
+      const unsigned char* const tile = shared + stage * 2 * Tile::kBytes;
+      WarpSums<kTileKeys / 8> scores;
+      multiply_rows<kWidth, kTileKeys>(rows, tile, lane, scores);
+      hide(scores, seen, first, lane);
+      add_probabilities(scores, frame.scale * kLog2E, split);
+      if (frame.dropout.active()) {
+        drop(scores, frame, draws, first, lane);
+      }
+      add_weighted<kWidth, kTileKeys>(scores, tile + Tile::kBytes, lane, split.columns);
     }
-    add_weighted<kWidth, kTileKeys>(scores, tile + Tile::kBytes, lane, split.columns);
     if (parts.empty() && (first + kTileKeys) % kKeySplit == 0) {
       add_split(split, all);
     }

@@ -14,17 +14,24 @@
 namespace heed::cuda {
 namespace {
 
-// The device's memory is there before the arenas that take it, and after them.
-struct OwnMemory {
-  explicit OwnMemory(std::unique_ptr<Queue> of_device) : queue(std::move(of_device)), memory(*queue) {}
+// What a backend and its lanes share: one queue, so that each finds done what another asked for before, and the arena of
+// what outlives a step, which may outlive the lane that kept it too.
+struct SharedDevice {
+  explicit SharedDevice(std::unique_ptr<Queue> of_device) : queue(std::move(of_device)), memory(*queue), kept(memory) {}
   std::unique_ptr<Queue> queue;
   DeviceMemory memory;
+  Arena kept;
 };
 
-class CudaBackend final : OwnMemory, public Backend {
+// The device is there before the arena of a backend, and after it.
+struct OnDevice {
+  std::shared_ptr<SharedDevice> device;
+};
+
+class CudaBackend final : OnDevice, public Backend {
  public:
-  explicit CudaBackend(std::unique_ptr<Queue> of_device)
-      : OwnMemory(std::move(of_device)), Backend(memory), kept_(memory), context_(*OwnMemory::queue, arena()) {}
+  explicit CudaBackend(std::shared_ptr<SharedDevice> shared)
+      : OnDevice{std::move(shared)}, Backend(OnDevice::device->memory), context_(*OnDevice::device->queue, arena()) {}
 
   std::string_view name() const override { return "cuda"; }
   Device device() const override { return Device::cuda; }
@@ -32,12 +39,12 @@ class CudaBackend final : OwnMemory, public Backend {
   DType master_type() const override { return DType::f32; }
   bool supports(DType storage) const override { return storage == DType::f32 || storage == DType::bf16; }
   int threads() const override { return 1; }
-  std::unique_ptr<Backend> make_lane() const override { return std::make_unique<CudaBackend>(context_.queue.beside()); }
+  std::unique_ptr<Backend> make_lane() const override { return std::make_unique<CudaBackend>(OnDevice::device); }
 
   void wait() override { context_.queue.wait(); }
 
   Tensor keep(Shape shape, DType type) override {
-    Tensor tensor(shape, type, kept_);
+    Tensor tensor(shape, type, OnDevice::device->kept);
     context_.queue.fill_bytes(device_address(tensor.view()), 0, tensor.bytes());
     return tensor;
   }
@@ -113,12 +120,13 @@ class CudaBackend final : OwnMemory, public Backend {
   }
 
  private:
-  Arena kept_;
   Context context_;
 };
 
 }  // namespace
 
-std::unique_ptr<Backend> make_backend(int device) { return std::make_unique<CudaBackend>(Queue::open(device)); }
+std::unique_ptr<Backend> make_backend(int device) {
+  return std::make_unique<CudaBackend>(std::make_shared<SharedDevice>(Queue::open(device)));
+}
 
 }  // namespace heed::cuda

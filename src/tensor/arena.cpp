@@ -92,6 +92,10 @@ void Arena::Block::release() {
   }
 }
 
+std::unique_lock<std::mutex> Arena::locked() const {
+  return source_ != nullptr ? std::unique_lock(mutex_) : std::unique_lock<std::mutex>();
+}
+
 Arena::Block Arena::allocate(int64_t bytes) {
   ensure(bytes >= 0, "arena", "a block of {} bytes", bytes);
   Block block;
@@ -100,6 +104,7 @@ Arena::Block Arena::allocate(int64_t bytes) {
   }
   require<IoError>(bytes <= kMost || backing_ == Backing::none, "memory",
                    "a block of {} bytes, more than can be addressed", bytes);
+  const std::unique_lock lock = locked();
   block.bytes_ = round_up(bytes, source_ != nullptr ? kDeviceAlignment : kAlignment);
   block.address_ = take(block.bytes_);
   block.arena_ = this;
@@ -192,6 +197,7 @@ bool Arena::add_range(int64_t bytes) {
 }
 
 void Arena::give_back(std::byte* address, int64_t bytes) {
+  const std::unique_lock lock = locked();
   in_use_ -= bytes;
   if (backing_ == Backing::memory) {
     add_free(address, bytes);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -19,7 +20,7 @@ enum class Backing : uint8_t { memory, none };
 // behind it are free, else by another range. Nothing is reserved ahead, so limits of the address space and systems that
 // count reservations see what is used. Of a device it comes from a MemorySource, by ranges. The memory is kept between steps: once the largest batch has been seen, a step
 // asks the system for nothing. Forward allocates in order and backward releases in reverse, so the blocks behave like a
-// stack, while gradients fill the holes. Not thread-safe: one pass, one arena.
+// stack, while gradients fill the holes. Not thread-safe: one pass, one arena; that of a device is.
 class Arena {
  public:
   explicit Arena(Backing backing = Backing::memory);
@@ -63,6 +64,7 @@ class Arena {
     int64_t bytes;
   };
 
+  std::unique_lock<std::mutex> locked() const;
   std::byte* take(int64_t bytes);
   void give_back(std::byte* address, int64_t bytes);
   void add_free(std::byte* address, int64_t bytes);
@@ -73,6 +75,7 @@ class Arena {
 
   Backing backing_;
   MemorySource* source_ = nullptr;      // of what is not the host's memory
+  mutable std::mutex mutex_;            // of the rest, with a source
   std::vector<Range> ranges_;           // the last one grows
   std::map<std::byte*, int64_t> free_;  // by address, neighbours always merged
   int64_t in_use_ = 0, peak_ = 0;

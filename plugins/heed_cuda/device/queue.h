@@ -21,7 +21,7 @@ struct Block2d {
   int64_t from_stride = 0, to_stride = 0;
 };
 
-// What is enqueued runs in this order, behind the caller. Failures are reported as DeviceError by the call that notices
+// What is enqueued, by any thread, runs in this order, behind the caller. Failures are reported as DeviceError by the call that notices
 // them, which may be a later one.
 class Queue {
  public:
@@ -31,7 +31,6 @@ class Queue {
 
   virtual const DeviceFacts& facts() const = 0;
   virtual int device() const = 0;
-  virtual std::unique_ptr<Queue> beside() const = 0;  // of the same device
 
   // 256-byte aligned, contents undefined. Null where there is no more.
   virtual void* allocate(int64_t bytes) = 0;

@@ -34,10 +34,10 @@ class CudaQueue final : public Queue {
 
   const DeviceFacts& facts() const override { return facts_; }
   int device() const override { return device_; }
-  std::unique_ptr<Queue> beside() const override { return std::make_unique<CudaQueue>(device_); }
 
   void* allocate(int64_t bytes) override {
     void* address = nullptr;
+    cudaSetDevice(device_);
     const cudaError_t error = cudaMalloc(&address, size(bytes));
     if (error == cudaErrorMemoryAllocation) {
       cudaGetLastError();  // it is answered by the null
@@ -67,7 +67,10 @@ class CudaQueue final : public Queue {
   }
 
   void wait() override { check(cudaStreamSynchronize(stream_), "the device has failed"); }
-  void* handle() override { return stream_; }
+  void* handle() override {
+    cudaSetDevice(device_);  // of the thread that is about to start a kernel
+    return stream_;
+  }
 
  private:
   // Of the host's memory, which is pageable, CUDA has taken a copy when it returns.

@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <mutex>
 
 #include "base/errors.h"
 #include "heed_cuda/device/emulated_faults.h"
@@ -28,7 +29,6 @@ class EmulatedQueue final : public Queue {
     return facts;
   }
   int device() const override { return 0; }
-  std::unique_ptr<Queue> beside() const override { return std::make_unique<EmulatedQueue>(); }
 
   ~EmulatedQueue() override {
     for (const auto& [address, bytes] : blocks_) {
@@ -45,11 +45,13 @@ class EmulatedQueue final : public Queue {
       return nullptr;
     }
     std::memset(memory, 0xff, size);
+    const std::lock_guard lock(mutex_);
     blocks_[memory + kGuard] = bytes;
     return memory + kGuard;
   }
   int64_t free_bytes() const override { return int64_t{1} << 34; }
   void release(void* address) override {
+    const std::lock_guard lock(mutex_);
     const auto block = blocks_.find(static_cast<unsigned char*>(address));
     ensure(block != blocks_.end(), "cuda", "memory is released that was not allocated");
     check_guards(block->first, block->second);
@@ -86,6 +88,7 @@ class EmulatedQueue final : public Queue {
     }
   }
 
+  std::mutex mutex_;  // of:
   std::map<unsigned char*, int64_t> blocks_;
 };
 

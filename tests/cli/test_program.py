@@ -10,8 +10,8 @@ import heed_cli
 from heed_cli import heed
 
 HELP_SECONDS = 0.030
-COMMANDS = ("bench", "bleu", "chat", "classify", "demo", "embed", "evaluate", "export", "generate", "import",
-            "inspect", "merge", "perplexity", "plan", "prepare", "quantize", "report", "score", "shortlist", "tag",
+COMMANDS = ("bench", "bleu", "chat", "classify", "demo", "embed", "evaluate", "export", "fill", "generate",
+            "import", "inspect", "merge", "perplexity", "plan", "prepare", "quantize", "report", "score", "shortlist", "tag",
             "tokenizer", "train", "translate")
 
 
@@ -45,7 +45,8 @@ class Program(heed_cli.CliTest):
         pair = ("--model", self.path / "model", "--source", files["source"])
         given = {"bench": ("train", "--shape", "tiny"), "demo": ("--out", self.path / "demo"),
                  "evaluate": (*pair, "--reference", files["reference"]),
-                 "chat": pair[:2], "classify": pair[:2], "embed": pair[:2], "tag": pair[:2],
+                 "chat": pair[:2], "classify": pair[:2], "embed": pair[:2], "fill": pair[:2],
+                 "tag": pair[:2],
                  "generate": pair[:2], "inspect": (heed_cli.RECIPE, "--probe"), "perplexity": pair[:2],
                  "plan": (heed_cli.RECIPE,), "prepare": (heed_cli.RECIPE, "--out", self.path / "corpus"),
                  "quantize": (*pair[:2], "--out", self.path / "small"),

@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "heed/types/labeled_files.h"
+#include "interchange/foreign_model.h"
 #include "models/config.h"
 #include "tensor_files/safetensors.h"
+#include "text/decoding_defaults.h"
 #include "text/lines/documents.h"
 #include "text/model_marks.h"
 #include "text/translation_tokenizers.h"
@@ -41,6 +43,7 @@ struct ModelDescription {
   std::optional<TextColumns> columns;
   // What another program's model reads and writes beside its texts; heed's own have none.
   ModelMarks marks;
+  DecodingDefaults decoding;
 };
 
 struct ModelFolder {
@@ -55,10 +58,13 @@ struct ModelFolder {
   std::filesystem::path checkpoints() const { return path / "checkpoints"; }
 };
 
+// Of another program's model.
+ModelDescription description_of(const ForeignModel& model);
+
 // Writes the tokenizers' files and config.json, with their checksums.
 void save_description(const ModelFolder& folder, const ModelConfig& config, const Tokenizers& tokenizers,
                       std::optional<Documents> documents = Documents::none,
-                      std::optional<TextColumns> columns = std::nullopt, const ModelMarks& marks = {});
+                      std::optional<TextColumns> columns = std::nullopt);
 void save_description(const ModelFolder& folder, const ModelDescription& description, const Tokenizers& tokenizers);
 // ConfigError when the folder holds a model already.
 void require_no_model(const ModelFolder& folder);

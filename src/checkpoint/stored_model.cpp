@@ -68,6 +68,7 @@ StoredModel::StoredModel(const ModelFolder& folder, Backend& backend, DType stor
   tokenizers_ = load_tokenizers(folder, description);
   documents_ = description.documents;
   marks_ = description.marks;
+  decoding_ = description.decoding;
   columns_ = description.columns;
   if (holds_adapter(folder)) {
     const AdaptedWeights adapted(folder, config, {.file = weights, .base = {}});

@@ -38,6 +38,7 @@ class StoredModel {
   std::optional<TextColumns> columns() const { return columns_; }
   // What an encoder-decoder reads and writes beside its texts.
   const ModelMarks& marks() const { return marks_; }
+  const DecodingDefaults& decoding() const { return decoding_; }  // of another program's model
   int64_t parameters() const { return weights_.elements(); }
   int64_t step_bytes() const;  // of the weights that a step of decoding reads
 
@@ -51,6 +52,7 @@ class StoredModel {
   std::optional<Documents> documents_;
   std::optional<TextColumns> columns_;
   ModelMarks marks_;
+  DecodingDefaults decoding_;
   Weights weights_;
   std::optional<AnyModel> model_;
 };

@@ -1,20 +1,33 @@
 // The tokens that a model reads and writes beside its texts, where these are not the tokenizer's bos and eos.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "heed/types/names.h"
+
 namespace heed {
 
+// What becomes of a translation that has reached its maximum length: it ends, and the end's probability counts or not;
+// or it stays as it is.
+enum class AtLimit : uint8_t { end, free_end, cut };
+
+inline constexpr std::array<NamedValue<AtLimit>, 3> kAtLimitNames{
+    {{"end", AtLimit::end}, {"free-end", AtLimit::free_end}, {"cut", AtLimit::cut}}};
+
 struct ModelMarks {
-  // What a translation begins with. The decoder reads the first token before it writes; the others are always written.
+  // What a translation begins with. The decoder reads the first token before it writes; the others are always written,
+  // and count as certain.
   // Empty: the target's bos.
   std::vector<int32_t> target_start = {};
   // How a translator of several languages spells a language as a token: "__{}__", ">>{}<<", "{}". Empty: it has one pair.
   std::string language_form = {};
   // Tokens that end a language model's text, as its tokenizer's eos does.
   std::vector<int32_t> ends = {};
+  std::vector<int32_t> suppressed = {};  // tokens that are never written
+  AtLimit at_limit = AtLimit::end;
 
   bool operator==(const ModelMarks&) const = default;
 };

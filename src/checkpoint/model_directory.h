@@ -58,7 +58,7 @@ struct ModelFolder {
   std::filesystem::path checkpoints() const { return path / "checkpoints"; }
 };
 
-// Of another program's model.
+// What the folder of another program's model describes.
 ModelDescription description_of(const ForeignModel& model);
 
 // Writes the tokenizers' files and config.json, with their checksums.

@@ -37,7 +37,7 @@ void DecodingDefaults::give(GenerationOptions& options) const {
   give_one(repetition_penalty, options.sampling.repetition_penalty);
 }
 
-std::string text_of(const DecodingDefaults& defaults) {
+std::string describe(const DecodingDefaults& defaults) {
   std::string text;
   for_each_default(defaults, [&](std::string_view name, const auto& value) {
     if (value) {

@@ -39,6 +39,6 @@ void for_each_default(Defaults& defaults, const Use& use) {
 }
 
 // "beam 4, length_penalty 0.6"; empty where nothing is said.
-std::string text_of(const DecodingDefaults& defaults);
+std::string describe(const DecodingDefaults& defaults);
 
 }  // namespace heed

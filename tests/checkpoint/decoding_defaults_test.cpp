@@ -121,7 +121,7 @@ TEST(DecodingDefaults, StayWithAnImportedModel) {
   write_imported_model(source, imported);
   const ModelDescription description = load_description(imported);
   EXPECT_EQ(description.decoding, load_description(ModelFolder{source}).decoding);
-  EXPECT_EQ(text_of(description.decoding), "beam 3, length_penalty 1.5, early_stopping never, max_tokens 19");
+  EXPECT_EQ(describe(description.decoding), "beam 3, length_penalty 1.5, early_stopping never, max_tokens 19");
   EXPECT_THAT(description.marks.suppressed, ElementsAre(9));
   json config = json::parse(read_file(imported.config()));
   for (const json& wrong : {json{{"beam", 1.5}}, json{{"early_stopping", "soon"}}, json{{"speed", 3}}}) {

@@ -65,7 +65,7 @@ InspectedModel inspected_model(const std::string& path, const std::vector<std::s
     InspectedModel model;
     const ModelDescription description = load_description(folder);
     model.config = description.config;
-    if (const std::string decoding = text_of(description.decoding); !decoding.empty()) {
+    if (const std::string decoding = describe(description.decoding); !decoding.empty()) {
       model.notes.push_back("decoded by default with " + decoding);
     }
     model.weights = folder.weights();

@@ -112,7 +112,8 @@ FamilyModel read_t5(FamilySource& source) {
   const bool tied = file.flag("tie_word_embeddings", true);
   if (has_decoder) {
     config.tying = tying_of(source, "lm_head.weight", "shared.weight", true) == Tying::none ? Tying::none : Tying::all;
-    if (file.flag("scale_decoder_outputs", tied)) {
+    // Transformers 5 says of every mT5 that it is tied, and never scales one.
+    if (file.flag("scale_decoder_outputs", tied && file.text("model_type") != "mt5")) {
       config.output_scale = 1.0 / std::sqrt(static_cast<double>(config.model));
     }
   } else {

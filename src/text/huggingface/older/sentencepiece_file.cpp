@@ -168,8 +168,16 @@ void write_spaces(const SentencePieceFile& file, const SentencePieceModel& model
       Json::array({replace_rule("String", kSpaceMark, " "), {{"type", "ByteFallback"}}, {{"type", "Fuse"}}});
   switch (file.spaces) {
     case Spaces::llama:
-      document["normalizer"] = {{"type", "Sequence"},
-                                {"normalizers", {{{"type", "Prepend"}, {"prepend", std::string(kSpaceMark)}}, marks}}};
+    case Spaces::llama_once:
+      if (file.spaces == Spaces::llama) {
+        const Json prepended{{"type", "Prepend"}, {"prepend", std::string(kSpaceMark)}};
+        document["normalizer"] = {{"type", "Sequence"}, {"normalizers", {prepended, marks}}};
+      } else {
+        document["pre_tokenizer"] = {{"type", "Metaspace"},
+                                     {"replacement", std::string(kSpaceMark)},
+                                     {"prepend_scheme", "first"},
+                                     {"split", false}};
+      }
       decoders.push_back({{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}});
       document["decoder"] = {{"type", "Sequence"}, {"decoders", decoders}};
       return;

@@ -22,8 +22,8 @@ std::string language_form(const std::filesystem::path& folder, ConfigFile& file)
   return type == "m2m_100" || type == "mbart" ? "{}" : "";
 }
 
-// Tokens are looked for in both files. Other settings come from one: before there was a generation_config.json, they
-// were in config.json.
+// What a text begins and ends with is looked for in both files. Other settings come from one: before there was a
+// generation_config.json, they were in config.json, where they say nothing since.
 class GenerationReader {
  public:
   GenerationReader(const std::filesystem::path& folder, ConfigFile& file, ForeignModel& model)
@@ -37,11 +37,7 @@ class GenerationReader {
   std::vector<int32_t> tokens(std::string_view key) {
     ConfigFile& from = generation_ && generation_->has(key) ? *generation_ : file_;
     file_.pass_over({key});
-    std::vector<int32_t> found;
-    for (const int64_t token : from.integers(key)) {
-      found.push_back(token_of(from, key, token));
-    }
-    return found;
+    return tokens_in(from, key);
   }
 
   void read_marks_of_translator(const std::filesystem::path& folder) {
@@ -50,9 +46,9 @@ class GenerationReader {
     require<FormatError>(model_.marks.target_start.size() == 1, file_.where(),
                          "has no \"decoder_start_token_id\", and neither has {}: what does a translation begin with?",
                          kGenerationFile);
-    const std::vector<int32_t> forced = tokens("forced_bos_token_id");
+    const std::vector<int32_t> forced = tokens_in(from(), "forced_bos_token_id");
     model_.marks.target_start.insert(model_.marks.target_start.end(), forced.begin(), forced.end());
-    model_.marks.at_limit = tokens("forced_eos_token_id").empty() ? AtLimit::cut : AtLimit::free_end;
+    model_.marks.at_limit = tokens_in(from(), "forced_eos_token_id").empty() ? AtLimit::cut : AtLimit::free_end;
   }
 
   void read_search() {
@@ -111,6 +107,14 @@ class GenerationReader {
  private:
   ConfigFile& from() { return generation_ ? *generation_ : file_; }
 
+  std::vector<int32_t> tokens_in(ConfigFile& from, std::string_view key) const {
+    std::vector<int32_t> found;
+    for (const int64_t token : from.integers(key)) {
+      found.push_back(token_of(from, key, token));
+    }
+    return found;
+  }
+
   int32_t token_of(const ConfigFile& from, std::string_view key, int64_t token) const {
     const int64_t vocabulary = model_.config.target_vocabulary;
     require<FormatError>(token >= 0 && token < vocabulary, from.where(),
@@ -147,7 +151,7 @@ class GenerationReader {
       model_.decoding.min_tokens = *min_new_tokens + 1;  // here the end counts too
     }
     take("no_repeat_ngram_size", model_.decoding.no_repeat_ngram);
-    model_.marks.suppressed = tokens("suppress_tokens");
+    model_.marks.suppressed = tokens_in(from(), "suppress_tokens");
     for (const std::vector<int64_t>& word : from().integer_lists("bad_words_ids")) {
       if (word.size() == 1) {
         model_.marks.suppressed.push_back(token_of(from(), "bad_words_ids", word.front()));

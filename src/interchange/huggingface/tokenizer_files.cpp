@@ -179,8 +179,11 @@ std::string from_older_files(TokenizerFolder& folder, const std::string& type, s
                                 .frame = is_25 ? TextFrame::language_end : TextFrame::language});
   }
   const std::vector<std::string> models{"spiece.model", "tokenizer.model", "sentencepiece.bpe.model"};
-  if (type == "t5" || type == "mt5" || type == "pegasus") {
+  if (type == "t5" || type == "mt5") {
     return from_pieces(folder, {.model = models, .frame = TextFrame::end});
+  }
+  if (type == "pegasus") {
+    return from_pieces(folder, {.model = models, .numbers = Numbers::pegasus, .frame = TextFrame::end});
   }
   if (type == "albert") {
     return from_pieces(folder, {.model = models, .frame = TextFrame::bert});

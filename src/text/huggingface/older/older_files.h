@@ -49,6 +49,7 @@ struct SentencePieceFile {
     own,      // T5, Llama, Gemma: the model's
     fairseq,  // XLM-R, mBART, NLLB: <s> <pad> </s> <unk>, then the model's pieces from the fourth on
     listed,   // Marian, M2M100: those of a vocab.json
+    pegasus,  // <pad> </s>, two masks, 101 unknown ones, then the model's pieces from the third on
   };
   // own: SentencePiece's normalization and white space. llama: a space before the text, and before what follows a
   // special token. llama_once: before the text alone, and none where it begins with one. gemma: nothing.

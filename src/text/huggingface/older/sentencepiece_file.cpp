@@ -40,6 +40,17 @@ NumberedPieces number_pieces(const SentencePieceFile& file, const SentencePieceM
           {text, 0.0F, std::string_view(text) == "<unk>" ? PieceType::unknown : PieceType::control});
     }
     result.pieces.insert(result.pieces.end(), model.pieces.begin() + 3, model.pieces.end());
+  } else if (file.numbers == Numbers::pegasus) {
+    require<FormatError>(model.pieces.size() > 2, where, "{} pieces, expected <pad>, </s>, <unk> and more",
+                         model.pieces.size());
+    for (const char* const text : {"<pad>", "</s>", "<mask_1>", "<mask_2>"}) {
+      result.pieces.push_back({text, 0.0F, PieceType::control});
+    }
+    constexpr int kFirstUnknown = 2, kLastUnknown = 102;
+    for (int i = kFirstUnknown; i <= kLastUnknown; ++i) {
+      result.pieces.push_back({fmt::format("<unk_{}>", i), 0.0F, PieceType::control});
+    }
+    result.pieces.insert(result.pieces.end(), model.pieces.begin() + 2, model.pieces.end());
   } else {
     result.pieces = model.pieces;
   }

@@ -55,6 +55,7 @@ struct ReadModel {
             .tokenizers = tokenizers,
             .documents = description.documents.value_or(Documents::none),
             .marks = description.marks,
+            .decoding = description.decoding,
             .weights = *weights};
   }
 };

@@ -60,12 +60,21 @@ int64_t Generator::parameters() const { return state_->models.parameters(); }
 int64_t Generator::max_length() const { return state_->scheduler.inference().max_length(); }
 DraftReport Generator::drafts() const { return state_->draft.report(); }
 
+GenerationOptions Generator::with_defaults(GenerationOptions options) const {
+  state_->models.first().decoding().give(options);
+  return options;
+}
+
 std::vector<std::vector<Completion>> Generator::generate(std::span<const std::string> prompts,
                                                          const GenerationOptions& options, GenerationListener* listener,
                                                          const PromptName& name) const {
   const StoredModel& stored = state_->models.first();
-  const TextGenerator generator{state_->scheduler, stored.text(), stored.documents(), stored.marks().ends,
-                                &state_->automata};
+  const TextGenerator generator{.scheduler = state_->scheduler,
+                                .tokenizer = stored.text(),
+                                .documents = stored.documents(),
+                                .ends = stored.marks().ends,
+                                .automata = &state_->automata,
+                                .suppressed = stored.marks().suppressed};
   const auto where = [&](size_t i) { return name ? name(i) : fmt::format("prompt {}", i + 1); };
   return generate_texts(generator, prompts, options, where, listener);
 }

@@ -52,6 +52,11 @@ int64_t Translator::parameters() const { return state_->models.parameters(); }
 int64_t Translator::max_length() const { return state_->scheduler.inference().max_length(); }
 DraftReport Translator::drafts() const { return state_->draft.report(); }
 
+TranslationOptions Translator::with_defaults(TranslationOptions options) const {
+  state_->models.first().decoding().give(options);
+  return options;
+}
+
 int64_t Translator::candidates(const std::string& line) const {
   const TextTranslator text = state_->text();
   return text.shortlist == nullptr ? text.tokenizers.target.vocabulary_size()

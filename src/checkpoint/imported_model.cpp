@@ -22,7 +22,7 @@ ImportedModel write_imported_model(const std::filesystem::path& from, const Mode
   imported.tensors = std::ssize(tensors);
   NewFolder folder(to.path);
   write_checked_safetensors(to.weights(), tensors, mark_of(model.config));
-  save_description(to, {model.config, {}, model.documents, std::nullopt, model.marks, model.prompts}, tokenizers);
+  save_description(to, description_of(model), tokenizers);
   copy_chat_template({from}, to);
   folder.keep();
   return imported;

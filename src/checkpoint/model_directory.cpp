@@ -7,6 +7,7 @@
 #include "base/system/files.h"
 #include "base/text/excerpt.h"
 #include "base/text/json_depth.h"
+#include "checkpoint/description_json.h"
 #include "interchange/foreign_source.h"
 #include "models/any_model.h"
 #include "models/config_keys.h"
@@ -82,14 +83,6 @@ SettingValue value_of(const json& value, const Setting& setting, const std::stri
   return value.get<std::vector<std::string>>();
 }
 
-void require_known_keys(const json& object, const std::vector<std::string_view>& names, std::string_view what,
-                        const std::string& where) {
-  for (const auto& [key, value] : object.items()) {
-    require<FormatError>(std::ranges::count(names, key) == 1, where, "{} has no key '{}'{}", what, key,
-                         suggest_name(key, names));
-  }
-}
-
 void from_json(const json& object, const SettingTable& table, const std::string& where) {
   std::vector<std::string_view> names;
   for (const Setting& setting : table.settings) {
@@ -103,12 +96,6 @@ void from_json(const json& object, const SettingTable& table, const std::string&
     setting.set(where, value_of(object.at(name), setting, where));
   }
   require_known_keys(object, names, "model", where);
-}
-
-const json& member(const json& object, const char* name, json::value_t type, const std::string& where) {
-  const bool there = object.is_object() && object.contains(name) && object.at(name).type() == type;
-  require<FormatError>(there, where, "expected \"{}\", {}", name, json(type).type_name());
-  return object.at(name);
 }
 
 // Only a file in the folder itself, whatever the description says.
@@ -150,64 +137,6 @@ std::optional<Documents> parse_documents(const json& root, const std::string& wh
   return it->second;
 }
 
-// Tokens of the vocabulary that the model writes.
-std::vector<int32_t> parse_tokens(const json& object, const char* name, const ModelConfig& config,
-                                  const std::string& where) {
-  const json& tokens = member(object, name, json::value_t::array, where);
-  const bool fit = std::ranges::all_of(tokens, [&](const json& token) {
-    return token.is_number_unsigned() && token.get<uint64_t>() < static_cast<uint64_t>(config.target_vocabulary);
-  });
-  require<FormatError>(fit, where, "marks.{} is {}, expected a list of the model's tokens", name, shown(tokens.dump()));
-  return tokens.get<std::vector<int32_t>>();
-}
-
-ModelMarks parse_marks(const json& object, const ModelConfig& config, const std::string& where) {
-  require_known_keys(object, {"target_start", "language_form", "ends", "family"}, "marks", where);
-  return {.target_start = parse_tokens(object, "target_start", config, where),
-          .language_form = member(object, "language_form", json::value_t::string, where).get<std::string>(),
-          .ends = parse_tokens(object, "ends", config, where),
-          .family = optional_text(object, "family", where)};
-}
-
-// {"texts": {"query": "query: "}, "chosen": "query", "pooled": true}
-TextPrompts parse_prompts(const json& object, const std::string& where) {
-  require_known_keys(object, {"texts", "chosen", "pooled"}, "prompts", where);
-  TextPrompts prompts{.chosen = member(object, "chosen", json::value_t::string, where).get<std::string>()};
-  if (!member(object, "pooled", json::value_t::boolean, where).get<bool>()) {
-    prompts.pooled = PooledPrompt::no;
-  }
-  for (const auto& [name, text] : member(object, "texts", json::value_t::object, where).items()) {
-    require<FormatError>(text.is_string(), where, "prompts.texts.{} is {}, expected a string", shown(name),
-                         shown(text.dump()));
-    prompts.all.push_back({name, text.get<std::string>()});
-  }
-  require<FormatError>(
-      prompts.chosen.empty() || std::ranges::count(prompts.all, prompts.chosen, &TextPrompt::name) == 1, where,
-      "prompts.chosen is \"{}\", which is not among the prompts", shown(prompts.chosen));
-  return prompts;
-}
-
-json to_json(const TextPrompts& prompts) {
-  json texts = json::object();
-  for (const TextPrompt& prompt : prompts.all) {
-    texts[prompt.name] = prompt.text;
-  }
-  return {{"texts", texts}, {"chosen", prompts.chosen}, {"pooled", prompts.pooled == PooledPrompt::yes}};
-}
-
-// Another program's model.
-ModelDescription foreign_description(const std::filesystem::path& path) {
-  const ForeignModel model = read_foreign_model(path);
-  ModelDescription description{.config = model.config,
-                               .tokenizers = {},
-                               .documents = model.documents,
-                               .columns = {},
-                               .marks = model.marks,
-                               .prompts = model.prompts};
-  description.tokenizers.resize(tokenizer_roles(model.config.architecture).size());
-  return description;
-}
-
 ModelDescription parse_description(const std::string& text, const std::string& where) {
   require_shallow_json(text, where);
   const json root = json::parse(text, nullptr, false);
@@ -218,6 +147,9 @@ ModelDescription parse_description(const std::string& text, const std::string& w
   ModelDescription description;
   from_json(member(root, "model", json::value_t::object, where), model_settings(description.config), where);
   std::vector<std::string_view> keys{"format", "version", "model", "tokenizers", "marks", "prompts"};
+  if (description.config.architecture != Architecture::encoder) {
+    keys.emplace_back("decoding");
+  }
   if (description.config.architecture == Architecture::causal_lm) {
     keys.emplace_back("documents");
   } else if (description.config.architecture == Architecture::encoder) {
@@ -234,6 +166,9 @@ ModelDescription parse_description(const std::string& text, const std::string& w
   }
   if (root.contains("prompts")) {
     description.prompts = parse_prompts(member(root, "prompts", json::value_t::object, where), where);
+  }
+  if (root.contains("decoding")) {
+    description.decoding = parse_decoding(member(root, "decoding", json::value_t::object, where), where);
   }
   description.tokenizers = parse_tokenizers(member(root, "tokenizers", json::value_t::object, where),
                                             description.config.architecture, where);
@@ -262,6 +197,25 @@ std::shared_ptr<const Tokenizer> load_tokenizer_of(const TokenizerRole& role, co
   return tokenizer;
 }
 
+// Writes them, and names them as parse_tokenizers() reads it.
+json save_tokenizers(const ModelFolder& folder, Architecture architecture, const Tokenizers& tokenizers) {
+  const std::span<const TokenizerRole> roles = tokenizer_roles(architecture);
+  ensure(tokenizers.size() == roles.size(), "model directory", "{} tokenizers for {} roles", tokenizers.size(),
+         roles.size());
+  const bool one_for_all =
+      tokenizers.size() > 1 && std::ranges::equal(tokenizers, Tokenizers(tokenizers.size(), tokenizers.front()));
+  json names = json::object();
+  for (size_t i = 0; i < roles.size(); ++i) {
+    const std::string role(roles[i].name);
+    const std::string name = (one_for_all ? "shared" : role) + ".tokenizer";
+    const std::string content = tokenizers[i]->serialize();
+    write_file(folder.path / name, content);
+    names[role] = name;
+    names[role + std::string(kChecksumEnding)] = checksum_of(content);
+  }
+  return names;
+}
+
 }  // namespace
 
 std::span<const TokenizerRole> tokenizer_roles(Architecture architecture) {
@@ -276,27 +230,36 @@ std::span<const TokenizerRole> tokenizer_roles(Architecture architecture) {
   return kPairRoles;
 }
 
+ModelDescription description_of(const ForeignModel& model) {
+  return {.config = model.config,
+          .tokenizers = std::vector<TokenizerFile>(tokenizer_roles(model.config.architecture).size()),
+          .documents = model.documents,
+          .columns = {},
+          .marks = model.marks,
+          .prompts = model.prompts,
+          .decoding = model.decoding};
+}
+
+void save_description(const ModelFolder& folder, const ModelConfig& config, const Tokenizers& tokenizers,
+                      std::optional<Documents> documents, std::optional<TextColumns> columns) {
+  save_description(folder,
+                   {.config = config,
+                    .tokenizers = {},
+                    .documents = documents,
+                    .columns = columns,
+                    .marks = {},
+                    .prompts = {},
+                    .decoding = {}},
+                   tokenizers);
+}
+
 void save_description(const ModelFolder& folder, const ModelDescription& description, const Tokenizers& tokenizers) {
   const ModelConfig& config = description.config;
-  const std::span<const TokenizerRole> roles = tokenizer_roles(config.architecture);
-  ensure(tokenizers.size() == roles.size(), "model directory", "{} tokenizers for {} roles", tokenizers.size(),
-         roles.size());
-  const bool one_for_all =
-      tokenizers.size() > 1 && std::ranges::equal(tokenizers, Tokenizers(tokenizers.size(), tokenizers.front()));
-  json names = json::object();
-  for (size_t i = 0; i < roles.size(); ++i) {
-    const std::string role(roles[i].name);
-    const std::string name = (one_for_all ? "shared" : role) + ".tokenizer";
-    const std::string content = tokenizers[i]->serialize();
-    write_file(folder.path / name, content);
-    names[role] = name;
-    names[role + std::string(kChecksumEnding)] = checksum_of(content);
-  }
-  ModelConfig copy = config;
   json root{{"format", kFormat},
             {"version", kVersion},
-            {"model", to_json(model_settings(copy))},
-            {"tokenizers", std::move(names)}};
+            {"tokenizers", save_tokenizers(folder, config.architecture, tokenizers)}};
+  ModelConfig copy = config;
+  root["model"] = to_json(model_settings(copy));
   if (config.architecture == Architecture::causal_lm && description.documents) {
     const auto it =
         std::ranges::find(kDocumentNames, *description.documents, &std::pair<std::string_view, Documents>::second);
@@ -305,21 +268,16 @@ void save_description(const ModelFolder& folder, const ModelDescription& descrip
   if (config.architecture == Architecture::encoder && description.columns) {
     root["pairs"] = *description.columns == TextColumns::pair;
   }
-  if (const ModelMarks& marks = description.marks; marks != ModelMarks{}) {
-    root["marks"] = {{"target_start", marks.target_start},
-                     {"language_form", marks.language_form},
-                     {"ends", marks.ends},
-                     {"family", marks.family}};
+  if (description.marks != ModelMarks{}) {
+    root["marks"] = to_json(description.marks);
   }
   if (description.prompts != TextPrompts{}) {
     root["prompts"] = to_json(description.prompts);
   }
+  if (description.decoding != DecodingDefaults{}) {
+    root["decoding"] = to_json(description.decoding);
+  }
   write_file(folder.config(), root.dump(2) + "\n");
-}
-
-void save_description(const ModelFolder& folder, const ModelConfig& config, const Tokenizers& tokenizers,
-                      std::optional<Documents> documents, std::optional<TextColumns> columns) {
-  save_description(folder, {config, {}, documents, columns, {}, {}}, tokenizers);
 }
 
 void require_no_model(const ModelFolder& folder) {
@@ -331,7 +289,7 @@ ModelDescription load_description(const ModelFolder& folder) {
   const std::string path = folder.path.string();
   require<IoError>(std::filesystem::exists(folder.path), path, "there is no such model directory");
   if (is_foreign_model(folder.path)) {
-    return foreign_description(folder.path);
+    return description_of(read_foreign_model(folder.path));
   }
   require<IoError>(std::filesystem::is_directory(folder.path), path, "is a file, expected a model directory");
   require<IoError>(std::filesystem::exists(folder.config()), path, "is not a model directory: it has no config.json");

@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "heed/types/labeled_files.h"
+#include "interchange/foreign_model.h"
 #include "models/config.h"
 #include "tensor_files/safetensors.h"
+#include "text/decoding_defaults.h"
 #include "text/lines/documents.h"
 #include "text/model_marks.h"
 #include "text/text_prompts.h"
@@ -44,6 +46,8 @@ struct ModelDescription {
   ModelMarks marks;
   // What it reads before texts that it embeds; heed's own have none.
   TextPrompts prompts;
+  // How its files say that it is decoded; heed's own say nothing.
+  DecodingDefaults decoding;
 };
 
 struct ModelFolder {
@@ -57,6 +61,9 @@ struct ModelFolder {
   std::filesystem::path metrics() const { return path / "metrics.jsonl"; }
   std::filesystem::path checkpoints() const { return path / "checkpoints"; }
 };
+
+// What the folder of another program's model describes.
+ModelDescription description_of(const ForeignModel& model);
 
 // Writes the tokenizers' files and config.json, with their checksums.
 void save_description(const ModelFolder& folder, const ModelConfig& config, const Tokenizers& tokenizers,

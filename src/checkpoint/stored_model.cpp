@@ -69,6 +69,7 @@ StoredModel::StoredModel(const ModelFolder& folder, Backend& backend, DType stor
   documents_ = description.documents;
   marks_ = description.marks;
   prompts_ = description.prompts;
+  decoding_ = description.decoding;
   columns_ = description.columns;
   if (holds_adapter(folder)) {
     const AdaptedWeights adapted(folder, config, {.file = weights, .base = {}});

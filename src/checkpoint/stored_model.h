@@ -40,6 +40,7 @@ class StoredModel {
   const ModelMarks& marks() const { return marks_; }
   // What a model reads before texts that it embeds.
   const TextPrompts& prompts() const { return prompts_; }
+  const DecodingDefaults& decoding() const { return decoding_; }  // of another program's model
   int64_t parameters() const { return weights_.elements(); }
   int64_t step_bytes() const;  // of the weights that a step of decoding reads
 
@@ -54,6 +55,7 @@ class StoredModel {
   std::optional<TextColumns> columns_;
   ModelMarks marks_;
   TextPrompts prompts_;
+  DecodingDefaults decoding_;
   Weights weights_;
   std::optional<AnyModel> model_;
 };

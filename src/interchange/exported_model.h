@@ -5,6 +5,7 @@
 
 #include "models/config.h"
 #include "tensor_files/tensor_file.h"
+#include "text/decoding_defaults.h"
 #include "text/lines/documents.h"
 #include "text/model_marks.h"
 #include "text/translation_tokenizers.h"
@@ -18,6 +19,7 @@ struct ExportedModel {
   const Tokenizers& tokenizers;
   Documents documents = Documents::none;  // of a language model
   ModelMarks marks = {};
+  DecodingDefaults decoding = {};
   const TensorFile& weights;  // checked, and floats
 };
 

@@ -9,6 +9,7 @@
 #include "interchange/archive/tensor_archive.h"
 #include "interchange/naming.h"
 #include "models/config.h"
+#include "text/decoding_defaults.h"
 #include "text/lines/documents.h"
 #include "text/model_marks.h"
 #include "text/text_prompts.h"
@@ -30,6 +31,7 @@ struct ForeignModel {
   std::optional<Documents> documents = {};  // of a decoder; see ModelDescription
   ModelMarks marks = {};
   TextPrompts prompts = {};
+  DecodingDefaults decoding = {};
   std::vector<SettingOrigin> origins;
   std::vector<std::string> unread;  // keys that say nothing that heed knows
 

@@ -19,7 +19,14 @@ ForeignModel read_foreign_model(const std::filesystem::path& path) {
   if (is_ctranslate2(path)) {
     return read_ctranslate2_model(path).model;
   }
-  return is_marian(path) ? read_marian_model(read_marian_decoder(path).weights).model : read_huggingface_model(path);
+  if (!is_marian(path)) {
+    return read_huggingface_model(path);
+  }
+  const MarianDecoder decoder = read_marian_decoder(path);
+  ForeignModel model = read_marian_model(decoder.weights).model;
+  model.decoding.beam = decoder.beam;
+  model.decoding.length_penalty = decoder.length_penalty;
+  return model;
 }
 
 Tokenizers read_foreign_tokenizers(const std::filesystem::path& path, const ForeignModel& model) {

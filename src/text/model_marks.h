@@ -1,14 +1,25 @@
 // The tokens that a model reads and writes beside its texts, where these are not the tokenizer's bos and eos.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "heed/types/names.h"
+
 namespace heed {
 
+// What becomes of a translation that has reached its maximum length: it ends, and the end's probability counts or not;
+// or it stays as it is.
+enum class AtLimit : uint8_t { end, free_end, cut };
+
+inline constexpr std::array<NamedValue<AtLimit>, 3> kAtLimitNames{
+    {{"end", AtLimit::end}, {"free-end", AtLimit::free_end}, {"cut", AtLimit::cut}}};
+
 struct ModelMarks {
-  // What a translation begins with. The decoder reads the first token before it writes; the others are always written.
+  // What a translation begins with. The decoder reads the first token before it writes; the others are always written,
+  // and count as certain.
   // Empty: the target's bos.
   std::vector<int32_t> target_start = {};
   // How a translator of several languages spells a language as a token: "__{}__", ">>{}<<", "{}". Empty: it has one pair.
@@ -17,6 +28,8 @@ struct ModelMarks {
   std::vector<int32_t> ends = {};
   // The family of Hugging Face's models that it came from, as config.json names it: "qwen2". Empty: none.
   std::string family = {};
+  std::vector<int32_t> suppressed = {};  // tokens that are never written
+  AtLimit at_limit = AtLimit::end;
 
   bool operator==(const ModelMarks&) const = default;
 };

@@ -144,7 +144,7 @@ bool is_said_elsewhere(const std::string& model, const std::string& key) {
       {"encoder_decoders/marian-apart",
        {"num_hidden_layers", "share_encoder_decoder_embeddings", "tie_word_embeddings"}},
       {"encoder_decoders/mbart-50", {"num_hidden_layers"}},
-      {"encoder_decoders/mt5", {"dense_act_fn", "is_gated_act"}},
+      {"encoder_decoders/mt5", {"dense_act_fn", "is_gated_act", "tie_word_embeddings"}},
       {"encoder_decoders/nllb", {"num_hidden_layers"}},
       {"encoder_decoders/t5", {"dense_act_fn", "is_gated_act"}},
       {"encoder_decoders/t5-1.1", {"dense_act_fn", "is_gated_act"}},

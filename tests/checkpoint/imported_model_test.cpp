@@ -54,6 +54,8 @@ TEST_P(ImportedTranslators, KeepTokenizersAndMarks) {
   write_imported_model(source.path, imported);
   const ModelDescription before = load_description(source), after = load_description(imported);
   EXPECT_EQ(after.marks, before.marks);
+  EXPECT_EQ(after.decoding, before.decoding);
+  EXPECT_NE(after.marks.at_limit, AtLimit::end);
   const Tokenizers from = load_tokenizers(source, before), to = load_tokenizers(imported, after);
   ASSERT_EQ(to.size(), from.size());
   for (size_t i = 0; i < from.size(); ++i) {

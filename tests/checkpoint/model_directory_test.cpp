@@ -141,7 +141,7 @@ TEST_F(ModelDirectory, KeepsTheTextsThatAModelReadsBeforeOthers) {
   EXPECT_EQ(load_description(folder_).prompts, TextPrompts{});
   const TextPrompts prompts{
       .all = {{"document", ""}, {"query", "query: "}}, .chosen = "query", .pooled = PooledPrompt::no};
-  save_description(folder_, {config_, {}, {}, {}, {}, prompts}, tokenizers_);
+  save_description(folder_, {config_, {}, {}, {}, {}, prompts, {}}, tokenizers_);
   EXPECT_EQ(load_description(folder_).prompts, prompts);
   const json stored = json::parse(read_file(folder_.config())).at("prompts");
   const auto refusal_with = [&](const char* key, const json& value) {

@@ -35,6 +35,40 @@ class ImportTest(heed_cli.CliTest):
                 self.assertEqual(heed("quantize", "--model", imported, "--out", small).returncode, 0)
                 self.answer(command, "--model", small, *options)
 
+    def test_a_model_s_own_settings_of_decoding_are_the_defaults(self):
+        source, imported = self.path / "source", self.path / "imported"
+        shutil.copytree(GOLDEN / "encoder_decoders" / "t5", source)
+        settings = json.loads((source / "generation_config.json").read_text())
+        settings.update(num_beams=4, length_penalty=2.0, early_stopping="never", max_length=7)
+        (source / "generation_config.json").write_text(json.dumps(settings))
+        self.assertEqual(heed("import", source, "--out", imported).returncode, 0)
+        given = ("--beam", 4, "--length-penalty", 2, "--early-stopping", "never", "--max-tokens", 6)
+        for model in (source, imported):
+            scores = ("translate", "--model", model, "--scores")
+            found = self.answer(*scores)
+            self.assertEqual(found, self.answer(*scores, *given))
+            for i in (0, 2, 6):
+                other = [*given[:i + 1], {0: 1, 2: 0.5, 6: 9}[i], *given[i + 2:]]
+                self.assertEqual(self.answer(*scores, *other[i:i + 2]), self.answer(*scores, *other))
+            self.assertNotEqual(found, self.answer(*scores, "--beam", 1))
+        notes = heed("inspect", source).stdout
+        self.assertIn("generation_config.json: num_beams = 4\n", notes)
+        self.assertIn("decoded by default with beam 4, length_penalty 2, early_stopping never, max_tokens 6\n",
+                      heed("inspect", imported).stdout)
+
+    def test_a_language_model_s_own_settings_of_sampling_are_the_defaults(self):
+        source = self.path / "source"
+        shutil.copytree(GOLDEN / "decoders" / "gpt2", source)
+        generate = ("generate", "--model", source, "--prompt", "the cat", "--seed", 3, "--json")
+        (source / "generation_config.json").write_text('{"do_sample": true, "top_k": 1, "max_new_tokens": 5}')
+        greedy = self.answer(*generate, "--temperature", 0)
+        self.assertEqual(self.answer(*generate), greedy)
+        self.assertIn('"tokens": 5,', greedy)
+        self.assertNotEqual(self.answer(*generate, "--top-k", 0), greedy)
+        self.assertIn('"tokens": 4,', self.answer(*generate, "--max-tokens", 4))
+        self.assertIn('"tokens": 5,', self.answer("generate", "--model", source, "--prompt", "the cat", "--json",
+                                                   "--beam", 2))
+
     def test_a_refused_model_leaves_no_folder(self):
         source, imported = self.path / "source", self.path / "imported"
         shutil.copytree(GOLDEN / "decoders" / "llama", source)

@@ -89,6 +89,14 @@ def compare_settings(model, original, exported):
             failures.append(f"{model}: \"{key}\" is {b[key]!r}, not {a[key]!r}")
 
 
+def compare_decoding(model, own, again):
+    """How the model is decoded, and what it writes beside its texts, as heed keeps both."""
+    a, b = (json.loads((folder / "config.json").read_text()) for folder in (own, again))
+    for key in ("decoding", "marks", "prompts"):
+        if a.get(key) != b.get(key):
+            failures.append(f"{model}: \"{key}\" is {b.get(key)!r} after the export, {a.get(key)!r} before")
+
+
 def outputs(group, name, model):
     common = ("--precision", "f32", "--threads", "1")
     if group == "decoders":
@@ -100,12 +108,14 @@ def outputs(group, name, model):
     return heed("embed", "--model", model, *common, text="the cat sat\non the mat\n")
 
 
-def round_trip(group, name):
-    original = GOLDEN / group / name
+def round_trip(original):
+    group, name = original.parent.name, original.name
     with tempfile.TemporaryDirectory() as folder:
-        own, exported = pathlib.Path(folder) / "own", pathlib.Path(folder) / "exported"
+        own, exported, again = (pathlib.Path(folder) / name for name in ("own", "exported", "again"))
         heed("import", original, "--out", own)
         heed("export", "--model", own, "--format", "huggingface", "--out", exported)
+        heed("import", exported, "--out", again)
+        compare_decoding(name, own, again)
         compare_tensors(name, original, exported)
         compare_settings(name, original, exported)
         first, second = outputs(group, name, own), outputs(group, name, exported)
@@ -171,13 +181,13 @@ def ctranslate2_round_trip():
 
 if __name__ == "__main__":
     for group in ("decoders", "encoder_decoders", "encoders"):
-        for path in sorted((GOLDEN / group).glob("*/config.json")):
+        for path in sorted([*(GOLDEN / group).glob("*/config.json"), *(GOLDEN / "original" / group).glob("*/config.json")]):
             if path.parent.name in REFUSED or (len(sys.argv) > 1 and path.parent.name not in sys.argv[1:]):
                 continue
             try:
-                round_trip(group, path.parent.name)
+                round_trip(path.parent)
             except RuntimeError as error:
-                failures.append(f"{path.parent.name}: {error}")
+                failures.append(f"{path.parent.relative_to(GOLDEN)}: {error}")
     if len(sys.argv) == 1:
         ctranslate2_round_trip()
     for failure in failures:

@@ -25,6 +25,16 @@ enum class UnknownWords : uint8_t { keep, avoid, copy };
 inline constexpr std::array<NamedValue<UnknownWords>, 3> kUnknownWordsNames{
     {{"keep", UnknownWords::keep}, {"avoid", UnknownWords::avoid}, {"copy", UnknownWords::copy}}};
 
+// When the search of a line ends before its maximum length:
+//   on       beam * patience hypotheses have ended; so always with a beam of 1
+//   off      N have ended, where N is the beam, and at its present length the best that goes on does not score better
+//            than the worst of the best N ended ones
+//   never    the same, but at whatever length it could still reach
+enum class EarlyStopping : uint8_t { on, off, never };
+
+inline constexpr std::array<NamedValue<EarlyStopping>, 3> kEarlyStoppingNames{
+    {{"true", EarlyStopping::on}, {"false", EarlyStopping::off}, {"never", EarlyStopping::never}}};
+
 //   score = (sum of log-probabilities) / length^length_penalty      length: tokens of the translation and its end
 //         + coverage_penalty * (sum over source tokens of ln min(1, the attention that all target tokens paid to it))
 // Of a model that knows several, as its vocabulary has them: "de", "deu_Latn", "de_DE". Empty: the model's own, or the
@@ -54,7 +64,8 @@ struct TranslationOptions {
   // What a token costs a group for each hypothesis of the groups before it that took the token in this step.
   double diversity = 0.5;
   double coverage_penalty = 0.0;
-  double patience = 1.0;  // a search ends with beam * patience translations
+  double patience = 1.0;  // with early stopping, a search ends with beam * patience translations
+  EarlyStopping early_stopping = EarlyStopping::on;
   // The N most likely next tokens after the prefix, each with its best translation; 0: off.
   int64_t alternatives = 0;
   UnknownWords unknown = UnknownWords::keep;

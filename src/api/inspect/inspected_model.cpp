@@ -69,7 +69,11 @@ InspectedModel inspected_model(const std::string& path, const std::vector<std::s
     require<ConfigError>(overrides.empty(), path, "is a trained model, whose settings cannot be changed");
     const ModelFolder folder{path};
     InspectedModel model;
-    model.config = load_description(folder).config;
+    const ModelDescription description = load_description(folder);
+    model.config = description.config;
+    if (const std::string decoding = describe(description.decoding); !decoding.empty()) {
+      model.notes.push_back("decoded by default with " + decoding);
+    }
     model.weights = folder.weights();
     if (holds_adapter(folder)) {
       model.adapter = folder;

@@ -25,6 +25,7 @@ namespace {
 struct ConversationOptions {
   ModelOptions model;
   GenerationOptions generation{.max_tokens = 1000, .marks = PromptMarks::spelled};
+  GivenOptions given;
   DraftOptions drafts;
   std::string system;
 };
@@ -106,8 +107,9 @@ bool take_line(ChatSession& session, const std::string& line, const std::string&
   }
 }
 
-void chat(const ConversationOptions& options) {
+void chat(ConversationOptions& options) {
   const Generator generator(options.model.directory, options.model.inference, options.drafts);
+  take_defaults(options.given, generator.with_defaults(options.generation), options.generation);
   const ChatFormat format(options.model.directory);
   // Refuses options that make no sense before anyone has typed a line.
   generator.generate({}, options.generation);
@@ -139,7 +141,7 @@ Command chat_command() {
   return {
       .name = "chat",
       .summary = "talk with a language model that has a chat template",
-      .options =
+      .options = options->given.noted(
           joined({model_options(options->model),
                   {context_option(options->model), rotary_scaling_option(options->model), cache_option(options->model),
                    option("--system TEXT", options->system, "what the model is told before the conversation"),
@@ -149,7 +151,7 @@ Command chat_command() {
                   rule_options(generation.rules),
                   draft_options(options->drafts),
                   {flag("--cut-prompt", generation.long_prompts, LongPrompts::truncate_left,
-                        "cut a conversation that is too long for the model, from the left")}}),
+                        "cut a conversation that is too long for the model, from the left")}})),
       .run = [options] { chat(*options); },
       .footer =
           "Each line is a message. /reset begins anew, /system TEXT too, with other words before the conversation;\n"

@@ -16,6 +16,7 @@ namespace {
 struct EvaluateOptions {
   ModelOptions model;
   EvaluationOptions evaluation;
+  SearchChoice search;
   std::string shortlist;
   bool json = false;
 };
@@ -41,8 +42,10 @@ void print_text(const EvaluateOptions& options, const EvaluationReport& report) 
   print_signatures(report.scores);
 }
 
-void run_evaluation(const EvaluateOptions& options) {
+void run_evaluation(EvaluateOptions& options) {
   const Translator translator(options.model.directory, options.model.inference, {}, options.shortlist);
+  options.search.take_defaults(translator.with_defaults(options.search.options));
+  options.evaluation.translation = options.search.options;
   const EvaluationReport report = evaluate(translator, options.evaluation);
   if (rank_of_job().is_first()) {
     options.json ? print_json(options, report) : print_text(options, report);
@@ -61,8 +64,8 @@ Command evaluate_command() {
           joined({model_options(options->model),
                   {required(option("--source FILE", evaluation.source, "source sentences, one per line")),
                    required(option("--reference FILE", evaluation.reference, "reference translations, one per line"))},
-                  search_options(evaluation.translation),
-                  language_options(evaluation.translation.languages),
+                  search_options(options->search),
+                  language_options(options->search.options.languages),
                   {context_option(options->model), rotary_scaling_option(options->model)},
                   {ensemble_option(options->model), cache_option(options->model), shortlist_option(options->shortlist),
                    formerly("--output", option("--out FILE", evaluation.output, "write the translations to this file")),

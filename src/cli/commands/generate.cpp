@@ -28,6 +28,7 @@ constexpr double kMaxTimeout = 1e9;        // seconds
 struct GenerateOptions {
   ModelOptions model;
   GenerationOptions generation;
+  GivenOptions given;
   DraftOptions drafts;
   std::optional<std::string> prompt, regex;
   std::string prompts, choices;
@@ -246,6 +247,7 @@ void generate(GenerateOptions& options) {
     throw std::runtime_error("generate: several ranks need --prompts FILE, whose lines they share out");
   }
   const Generator generator(options.model.directory, options.model.inference, options.drafts);
+  take_defaults(options.given, generator.with_defaults(options.generation), options.generation);
   // Refuses options that make no sense before anyone has typed a line.
   generator.generate({}, options.generation);
   if (!rank_of_job().is_alone()) {
@@ -273,7 +275,7 @@ Command generate_command() {
   return {
       .name = "generate",
       .summary = "generate text with a language model",
-      .options =
+      .options = options->given.noted(
           joined({model_options(options->model),
                   {formerly("--max-length", context_option(options->model)), rotary_scaling_option(options->model)},
                   {ensemble_option(options->model), cache_option(options->model),
@@ -301,7 +303,7 @@ Command generate_command() {
                         "stop, length or deadline); with drafts, drafted and accepted. Lines of prompts may be "
                         "conversations then: {\"messages\": [{\"role\": \"user\", \"content\": \"...\"}]}"),
                    needing("--json", flag("--token-scores", generation.each, EachToken::listed,
-                                          "add the tokens and their log-probabilities"))}}),
+                                          "add the tokens and their log-probabilities"))}})),
       .processes = Processes::several,
       .run =
           [options] {

@@ -23,7 +23,7 @@ constexpr size_t kLinesAtOnce = 1000;  // lines translated together: enough to b
 
 struct TranslateOptions {
   ModelOptions model;
-  TranslationOptions translation;
+  SearchChoice search;
   DraftOptions drafts;
   std::string input = "-", output = "-";
   std::string prefix, prefixes;  // the text; the file
@@ -53,8 +53,8 @@ std::string without_tabs(std::string text) {
   return text;
 }
 
-bool has_alignments(const TranslateOptions& options) { return options.translation.alignments != Alignments::none; }
-bool has_token_scores(const TranslateOptions& options) { return options.translation.each == EachToken::listed; }
+bool has_alignments(const TranslateOptions& options) { return options.search.options.alignments != Alignments::none; }
+bool has_token_scores(const TranslateOptions& options) { return options.search.options.each == EachToken::listed; }
 
 std::string one_best(const Translation& best, const TranslateOptions& options) {
   const bool columns = options.scores || has_alignments(options) || has_token_scores(options);
@@ -133,13 +133,13 @@ struct LineChunk {
 std::string translated(const Translator& translator, const TranslateOptions& options, const LineChunk& chunk) {
   std::string text;
   int64_t number = chunk.first;
-  TranslationOptions translation = options.translation;
+  TranslationOptions translation = options.search.options;
   translation.prefixes = chunk.prefixes;
   const auto name = [&](size_t line) {
     return fmt::format("{}:{}", input_name(options), chunk.first + static_cast<int64_t>(line) + 1);
   };
   for (const auto& translations : translator.translate(chunk.lines, translation, name)) {
-    text += options.translation.n_best > 1 || options.translation.alternatives > 0
+    text += options.search.options.n_best > 1 || options.search.options.alternatives > 0
                 ? n_best(translations, number, options)
                 : one_best(translations.front(), options);
     ++number;
@@ -173,14 +173,15 @@ class Output {
   std::optional<NewTextFile> file_;
 };
 
-void translate(const TranslateOptions& options) {
+void translate(TranslateOptions& options) {
   if (options.input == "-" && !rank_of_job().is_alone()) {
     throw std::runtime_error("translate: several ranks need --input FILE: only one of them receives standard input");
   }
   Prefixes prefixes(options);
   const Translator translator(options.model.directory, options.model.inference, options.drafts, options.shortlist);
+  options.search.take_defaults(translator.with_defaults(options.search.options));
   // Refuses options that make no sense before anyone has typed a line.
-  translator.translate({}, options.translation);
+  translator.translate({}, options.search.options);
   Output output(options);
   AvailableLines input(options.input);
   int64_t number = 0;
@@ -206,7 +207,7 @@ void translate(const TranslateOptions& options) {
 
 Command translate_command() {
   const auto options = std::make_shared<TranslateOptions>();
-  TranslationOptions& translation = options->translation;
+  TranslationOptions& translation = options->search.options;
   return {
       .name = "translate",
       .summary = "translate lines, from standard input or a file",
@@ -215,7 +216,7 @@ Command translate_command() {
            {option("--input FILE", options->input, "the lines to translate; -: standard input"),
             formerly("--output",
                      option("--out FILE", options->output, "where the translations go; -: standard output"))},
-           search_options(translation),
+           search_options(options->search),
            language_options(translation.languages),
            {context_option(options->model), rotary_scaling_option(options->model)},
            {ensemble_option(options->model), cache_option(options->model), shortlist_option(options->shortlist),

@@ -44,10 +44,23 @@ std::vector<Option> rule_options(WritingRules& rules) {
           option("--suppress TEXT", rules.suppress, "this text is never written")};
 }
 
-std::vector<Option> search_options(TranslationOptions& options) {
-  return joined(
+void SearchChoice::take_defaults(const TranslationOptions& of_model) {
+  given.take("--beam", of_model.beam, options.beam);
+  given.take("--length-penalty", of_model.length_penalty, options.length_penalty);
+  given.take("--early-stopping", of_model.early_stopping, options.early_stopping);
+  given.take("--max-tokens", of_model.max_length, options.max_length);
+  given.take("--min-tokens", of_model.rules.min_length, options.rules.min_length);
+  given.take("--no-repeat-ngram", of_model.rules.no_repeat_ngram, options.rules.no_repeat_ngram);
+}
+
+std::vector<Option> search_options(SearchChoice& choice) {
+  TranslationOptions& options = choice.options;
+  return choice.given.noted(joined(
       {{option("--beam N", options.beam, "beam width; 1 is greedy"),
         option("--length-penalty A", options.length_penalty, "score = sum of log-probabilities / length^A"),
+        option("--early-stopping WHEN", options.early_stopping, kEarlyStoppingNames,
+               "true: at beam * patience ended hypotheses; false: when the best other scores no better than the worst "
+               "of them; never: when it cannot come to score better"),
         formerly("--max-length",
                  option("--max-tokens N", options.max_length,
                         "tokens at most, the end included; 0: 16 more than twice the source or than what must be "
@@ -58,7 +71,7 @@ std::vector<Option> search_options(TranslationOptions& options) {
                "add A * (sum over source tokens of ln min(1, attention paid to it)) to the score"),
         option("--patience A", options.patience, "stop after A * beam finished hypotheses"),
         option("--unknown NAME", options.unknown, kUnknownWordsNames,
-               "unknown words: keep, avoid, or copy the source word that they attend to most")}});
+               "unknown words: keep, avoid, or copy the source word that they attend to most")}}));
 }
 
 std::vector<Option> language_options(LanguagePair& languages) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/options/given_options.h"
 #include "command_line/command.h"
 #include "heed/types/context.h"
 #include "heed/types/inference.h"
@@ -22,7 +23,16 @@ Option ensemble_option(ModelOptions& options);
 Option shortlist_option(std::string& file);
 Option context_option(ModelOptions& options);
 Option rotary_scaling_option(ModelOptions& options);
-std::vector<Option> search_options(TranslationOptions& options);
+
+struct SearchChoice {
+  TranslationOptions options;
+  GivenOptions given = {};
+
+  // What was not given takes the model's default.
+  void take_defaults(const TranslationOptions& of_model);
+};
+std::vector<Option> search_options(SearchChoice& choice);
+
 // For models that know several languages.
 std::vector<Option> language_options(LanguagePair& languages);
 // Rules for what is written.

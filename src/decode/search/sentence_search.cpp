@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -67,19 +69,18 @@ SentenceSearch::SentenceSearch(const TranslationOptions& options, const SearchRu
 }
 
 int64_t SentenceSearch::take_prefix(const HostView<float>& log_probs, int64_t first_row) {
-  int64_t row = first_row;
-  for (const int32_t token : prefix_) {
-    active_.front().add(token, log_probs(row++, row_tokens_.column(token)));
+  for (int64_t i = 0; i < std::ssize(prefix_); ++i) {
+    const int32_t token = prefix_[static_cast<size_t>(i)];
+    active_.front().add(token, i < rules_->certain ? 0.0F : log_probs(first_row + i, row_tokens_.column(token)));
   }
-  prefix_ = {};
-  return row;
+  return first_row + std::ssize(std::exchange(prefix_, {}));
 }
 
 std::vector<int64_t> SentenceSearch::advance(const HostView<float>& log_probs, int64_t first_row,
                                              std::span<const int32_t> avoided) {
   avoided_ = avoided;
   const bool at_the_end = is_at_the_end();
-  const bool forced_to_end = at_the_end && rules_->at_max_length == AtMaxLength::end;
+  const bool forced_to_end = at_the_end && rules_->at_limit != AtLimit::cut;
   const std::vector<NextToken> best = forced_to_end ? best_ends(log_probs, first_row).list()
                                       : rules_->forced.empty()
                                           ? best_continuations(log_probs, first_row, 2 * beam_).list()
@@ -88,7 +89,9 @@ std::vector<int64_t> SentenceSearch::advance(const HostView<float>& log_probs, i
   std::vector<Partial> next;
   std::vector<int64_t> parents;
   const auto beam = static_cast<size_t>(beam_);
-  for (size_t rank = 0; rank < best.size() && next.size() < beam; ++rank) {
+  // Those behind the first `beam` only stand in for continuations that end, for a step that does not come.
+  const size_t count = at_the_end && rules_->forced.empty() ? std::min(best.size(), beam) : best.size();
+  for (size_t rank = 0; rank < count && next.size() < beam; ++rank) {
     const NextToken& c = best[rank];
     const Partial& parent = active_[static_cast<size_t>(c.parent)];
     if (c.token != rules_->tokens.eos) {
@@ -103,9 +106,27 @@ std::vector<int64_t> SentenceSearch::advance(const HostView<float>& log_probs, i
     set_aside(std::move(next));
     return {};
   }
-  const bool done = static_cast<double>(ended_.size()) >= static_cast<double>(beam_) * options_->patience;
+  const bool done = is_done(next);
   active_ = done ? std::vector<Partial>{} : std::move(next);
   return done ? std::vector<int64_t>{} : parents;
+}
+
+bool SentenceSearch::is_done(const std::vector<Partial>& going_on) const {
+  if (options_->early_stopping == EarlyStopping::on || beam_ == 1) {
+    return static_cast<double>(ended_.size()) >= static_cast<double>(beam_) * options_->patience;
+  }
+  const auto beam = static_cast<size_t>(beam_);
+  if (ended_.size() < beam || going_on.empty()) {
+    return going_on.empty();
+  }
+  std::vector<double> scores;
+  std::ranges::transform(ended_, std::back_inserter(scores), &Hypothesis::score);
+  std::ranges::nth_element(scores, scores.begin() + (beam_ - 1), std::greater());
+  // Log-probabilities only fall, and a negative one weighs least at the largest length.
+  const size_t length = options_->early_stopping == EarlyStopping::never ? static_cast<size_t>(max_length_)
+                                                                         : going_on.front().tokens.size();
+  const double best = std::ranges::max(going_on, {}, &Partial::log_probability).log_probability;
+  return score(best, length) <= scores[beam - 1];
 }
 
 std::vector<SentenceSearch> SentenceSearch::branches(const HostView<float>& log_probs, int64_t row, int64_t count) {
@@ -218,8 +239,8 @@ void SentenceSearch::sort(std::vector<NextToken>& candidates) { std::ranges::sor
 SentenceSearch::Best SentenceSearch::best_ends(const HostView<float>& log_probs, int64_t first_row) const {
   Best best(static_cast<size_t>(beam_));
   for (int64_t h = 0; h < active(); ++h) {
-    const float end = log_probs(first_row + h, row_tokens_.column(rules_->tokens.eos));
-    if (!std::isnan(end)) {
+    const float found = log_probs(first_row + h, row_tokens_.column(rules_->tokens.eos));
+    if (const float end = rules_->at_limit == AtLimit::free_end ? 0.0F : found; !std::isnan(found)) {
       best.offer(
           {h, rules_->tokens.eos, active_[static_cast<size_t>(h)].log_probability + static_cast<double>(end), end});
     }

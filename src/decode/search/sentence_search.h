@@ -11,17 +11,15 @@
 #include "decode/steppers/row_tokens.h"
 #include "decode/steppers/stepper.h"
 #include "heed/types/translation.h"
+#include "text/model_marks.h"
 
 namespace heed {
 
-// What happens to a hypothesis that reaches its maximum length: it ends there, whatever the end's probability, or is
-// cut off without an end.
-enum class AtMaxLength : uint8_t { end, cut };
-
 // What a search needs to know about the model's tokens.
 struct SearchRules {
-  AtMaxLength at_max_length = AtMaxLength::end;
+  AtLimit at_limit = AtLimit::end;
   int32_t bos = 2;
+  int64_t certain = 0;  // tokens after it that every text has, with a probability of 1 whatever the model finds
   TokenRules tokens = {};
   ForcedPhrases forced = {};  // the beam must be larger than the number of their tokens
 };
@@ -42,11 +40,11 @@ struct Hypothesis {
   std::vector<float> token_log_probabilities;  // of these, and of the end unless it is cut off
   double log_probability = 0.0;
   double score = 0.0;
-  bool cut_off = false;  // it has no end; see AtMaxLength
+  bool cut_off = false;  // it has no end; see AtLimit
 };
 
 // At each step the best 2 * beam continuations are considered: those among the first `beam` that end are finished, and
-// the best that do not end go on. The search is done when beam * patience hypotheses are finished.
+// the best that do not end go on. See EarlyStopping for when the search is done.
 //
 // With forced phrases (dynamic beam allocation), each hypothesis is also continued by every token that leads on in a
 // phrase. Continuations that have met the same number of the phrases' tokens form a bank, and the banks take turns in
@@ -100,6 +98,7 @@ class SentenceSearch {
   };
   class Best;
 
+  bool is_done(const std::vector<Partial>& going_on) const;
   bool is_at_the_end() const { return static_cast<int64_t>(active_.front().tokens.size()) + 1 >= max_length_; }
   void end(const Partial& parent, const NextToken& last);
   void set_aside(std::vector<Partial> cut_off);

@@ -53,7 +53,7 @@ std::vector<TokenId> tokens_of_prompt(const TextGenerator& generator, const std:
 std::vector<int32_t> suppressed_tokens(const TextGenerator& generator) {
   const SpecialTokens& special = generator.tokenizer.special();
   const bool may_end = generator.documents != Documents::none;
-  std::vector<int32_t> suppressed;
+  std::vector<int32_t> suppressed = generator.suppressed;
   for (const TokenId token : {special.pad, special.unk, special.bos, special.sep, special.eos}) {
     const bool ends = token == special.eos || std::ranges::find(generator.ends, token.value) != generator.ends.end();
     if (token != kNoToken && (!ends || !may_end)) {
@@ -370,8 +370,8 @@ std::vector<std::vector<Completion>> generate_texts(const TextGenerator& generat
   if (options.beam == 1) {
     return sample_texts(generator, tokens, options, rules, listener);
   }
-  return search_texts(generator, tokens, options,
-                      {.at_max_length = AtMaxLength::cut, .tokens = rules, .forced = forced}, listener);
+  return search_texts(generator, tokens, options, {.at_limit = AtLimit::cut, .tokens = rules, .forced = forced},
+                      listener);
 }
 
 }  // namespace heed

@@ -5,6 +5,7 @@
 
 #include "base/errors.h"
 #include "base/text/excerpt.h"
+#include "text/huggingface/characters/characters.h"
 #include "text/lines/multiline.h"
 #include "text/unicode/unicode.h"
 
@@ -25,6 +26,15 @@ size_t prefix_of_stop(std::string_view text, std::span<const std::string> stops)
     }
   }
   return longest;
+}
+
+// What stands behind the text that was returned. A run of byte tokens that comes to be no text decodes differently from
+// its beginning, so that the end of what was returned may lie within a character.
+std::string behind(size_t returned, const std::string& text) {
+  while (returned < text.size() && huggingface::continues_character(text[returned])) {
+    ++returned;
+  }
+  return returned < text.size() ? text.substr(returned) : "";
 }
 
 bool comes_out(const Tokenizer& tokenizer, const std::string& written, const std::string& stop) {
@@ -54,13 +64,13 @@ std::string TextStream::add(TokenId token) {
   }
   first_ = known_;
   known_ = tokens_.size();
-  return release(after.substr(before.size()));
+  return release(behind(before.size(), after));
 }
 
 std::string TextStream::finish() {
   const std::string before = decode(first_, known_), after = decode(first_, tokens_.size());
   known_ = tokens_.size();
-  std::string text = release(after.size() > before.size() ? after.substr(before.size()) : "");
+  std::string text = release(behind(before.size(), after));
   return stopped_ ? text : text + std::exchange(pending_, "");
 }
 

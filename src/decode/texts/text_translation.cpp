@@ -133,8 +133,11 @@ void require_room(const ForcedPhrases& forced, std::span<const int32_t> prefix, 
 SearchRules rules_of(const TextTranslator& translator, const TranslationFrame& frame,
                      const WritingRules& writing = {}) {
   const Tokenizer& target = translator.tokenizers.target;
-  SearchRules rules{.bos = frame.target_start().front(),
-                    .tokens = {.eos = target.special().eos.value, .writing = writing}};
+  SearchRules rules{
+      .at_limit = translator.marks.at_limit,
+      .bos = frame.target_start().front(),
+      .certain = std::ssize(frame.target_start()) - 1,
+      .tokens = {.suppressed = translator.marks.suppressed, .eos = target.special().eos.value, .writing = writing}};
   for (const TokenId token : {target.special().pad, target.special().bos}) {
     if (token != target.special().eos) {
       rules.tokens.suppressed.push_back(token.value);
@@ -154,7 +157,7 @@ TranslatedLine line_of(const Tokenizer& target, Hypothesis&& hypothesis, EachTok
   return {.translation = {.text = without_line_breaks(target.decode(tokens_of(hypothesis.tokens))),
                           .score = hypothesis.score,
                           .log_probability = hypothesis.log_probability,
-                          .tokens = static_cast<int64_t>(hypothesis.tokens.size()) + 1,
+                          .tokens = std::ssize(hypothesis.token_log_probabilities),
                           .alignment = {},
                           .each = std::move(scores)},
           .ids = std::move(hypothesis.tokens)};

@@ -61,7 +61,7 @@ std::vector<double> score_pairs(const Inference& inference, const TokenPairs& pa
   const Segments& segments = batch.target.segments();
   for (int64_t s = 0; s < segments.count(); ++s) {
     double sum = 0.0;
-    for (int64_t row = segments.begin(s); row < segments.end(s); ++row) {
+    for (int64_t row = segments.begin(s) + rules.certain; row < segments.end(s); ++row) {
       sum += log_probs[static_cast<size_t>(row)];
     }
     scores.push_back(sum);

@@ -138,6 +138,24 @@ std::vector<int64_t> ConfigFile::integers(std::string_view key) {
   return found.is_array() ? found.get<std::vector<int64_t>>() : std::vector{found.get<int64_t>()};
 }
 
+std::vector<std::vector<int64_t>> ConfigFile::integer_lists(std::string_view key) {
+  if (!has(key)) {
+    return {};
+  }
+  const auto are_lists = [](const json& x) {
+    const auto is_integer = [](const json& item) { return item.is_number_integer(); };
+    return x.is_array() && std::ranges::all_of(x, [&](const json& list) {
+             return list.is_array() && std::ranges::all_of(list, is_integer);
+           });
+  };
+  return value(key, are_lists, "a list of lists of integers").get<std::vector<std::vector<int64_t>>>();
+}
+
+bool ConfigFile::is_text(std::string_view key) const {
+  const json* const found = find(key);
+  return found != nullptr && found->is_string();
+}
+
 std::vector<std::string> ConfigFile::numbered_texts(std::string_view key) {
   const auto fits = [](const json& x) {
     return x.is_object() && std::ranges::all_of(x, [](const json& item) { return item.is_string(); });

@@ -38,8 +38,10 @@ class ConfigFile {
   double number(std::string_view key, std::optional<double> absent = {});
   bool flag(std::string_view key, std::optional<bool> absent = {});
   std::string text(std::string_view key, std::optional<std::string> absent = {});
-  std::vector<std::string> texts(std::string_view key);  // empty where absent
-  std::vector<int64_t> integers(std::string_view key);   // a single one counts as a list
+  std::vector<std::string> texts(std::string_view key);                   // empty where absent
+  std::vector<int64_t> integers(std::string_view key);                    // a single one counts as a list
+  std::vector<std::vector<int64_t>> integer_lists(std::string_view key);  // empty where absent
+  bool is_text(std::string_view key) const;
   // The values of a table of texts, in the order of their keys as numbers: {"0": "no", "1": "yes"}.
   std::vector<std::string> numbered_texts(std::string_view key);
   // The first of these keys that is there; the first one if none is.

@@ -6,6 +6,8 @@
 
 #include "base/errors.h"
 #include "base/system/files.h"
+#include "interchange/huggingface/config_file.h"
+#include "interchange/huggingface/generation_settings.h"
 #include "interchange/huggingface/huggingface_form.h"
 #include "interchange/huggingface/sentence_modules.h"
 #include "interchange/huggingface/written_tokenizers.h"
@@ -80,7 +82,12 @@ void write_configs(const ExportedModel& model, const HuggingFaceForm& form, Stor
   }
   write_file(folder / "config.json", config.dump(2) + "\n");
   if (model.config.architecture != Architecture::encoder) {
-    write_file(folder / "generation_config.json", generation.dump(2) + "\n");
+    ConfigFile file;
+    for (const auto& [key, value] : generation.items()) {
+      file.write(key, value);
+    }
+    write_decoding(model, file);
+    write_file(folder / "generation_config.json", file.content());
   }
 }
 

@@ -119,8 +119,9 @@ void exchange_rotated_part(ConfigFile& file, ModelConfig& config, std::string_vi
     file.write(part_key, config.rotary_width > 0 ? static_cast<double>(config.rotary_width) / width : 1.0);
     return;
   }
+  // Transformers 5 writes the class's default beside what counts.
   const std::string_view key =
-      file.first_of({part_key, "partial_rotary_factor", "rope_parameters.partial_rotary_factor"});
+      file.first_of({"rope_parameters.partial_rotary_factor", part_key, "partial_rotary_factor"});
   const double part = file.number(key, absent);
   require<FormatError>(part > 0.0 && part <= 1.0, file.where(), "\"{}\" is {}, expected above 0 and at most 1", key,
                        part);

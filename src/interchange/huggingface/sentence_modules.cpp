@@ -17,7 +17,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char *kModulesFile = "modules.json", *kLengthFile = "sentence_bert_config.json",
-                     *kPromptsFile = "config_sentence_transformers.json";
+                     *kLengthOfTokenizer = "tokenizer_config.json", *kPromptsFile = "config_sentence_transformers.json";
 
 struct Module {
   std::string kind, path;  // "Pooling", "1_Pooling"
@@ -43,28 +43,43 @@ std::vector<Module> modules_in(const std::filesystem::path& folder) {
   return modules;
 }
 
-constexpr std::array<std::pair<const char*, Pooling>, 5> kModes{
-    {{"pooling_mode_cls_token", Pooling::first},
-     {"pooling_mode_mean_tokens", Pooling::mean},
-     {"pooling_mode_max_tokens", Pooling::max},
-     {"pooling_mode_lasttoken", Pooling::last},
-     {"pooling_mode_mean_sqrt_len_tokens", Pooling::mean_sqrt_length}}};
+struct PoolingName {
+  std::string_view flag, name;  // a setting of its own until version 5, a name since
+  Pooling pooling;
+};
+
+constexpr std::array kPoolings{
+    PoolingName{"pooling_mode_cls_token", "cls", Pooling::first},
+    PoolingName{"pooling_mode_mean_tokens", "mean", Pooling::mean},
+    PoolingName{"pooling_mode_max_tokens", "max", Pooling::max},
+    PoolingName{"pooling_mode_lasttoken", "lasttoken", Pooling::last},
+    PoolingName{"pooling_mode_mean_sqrt_len_tokens", "mean_sqrt_len_tokens", Pooling::mean_sqrt_length}};
+
+// The names of the ways of pooling that are put together.
+std::vector<std::string> named_poolings(ConfigFile& file) {
+  constexpr std::string_view kMode = "pooling_mode";
+  return file.is_text(kMode) ? std::vector{file.text(kMode)} : file.texts(kMode);
+}
 
 void read_pooling(const std::filesystem::path& folder, ForeignModel& model) {
   ConfigFile file(folder / "config.json");
-  require<FormatError>(!file.flag("pooling_mode_weightedmean_tokens", false), file.where(),
-                       "\"pooling_mode_weightedmean_tokens\" is true, which heed lacks");
-  int modes = 0;
-  for (const auto& [key, pooling] : kModes) {
-    if (file.flag(key, false)) {
-      model.config.text_pooling = pooling;
-      ++modes;
+  std::vector<std::string> names = named_poolings(file);
+  for (const PoolingName& one : kPoolings) {
+    if (file.flag(one.flag, false)) {
+      names.emplace_back(one.name);
     }
   }
   if (!file.flag("include_prompt", true)) {
     model.prompts.pooled = PooledPrompt::no;
   }
-  require<FormatError>(modes == 1, file.where(), "has {} ways of pooling, expected one", modes);
+  if (file.flag("pooling_mode_weightedmean_tokens", false)) {
+    names.emplace_back("weightedmean");
+  }
+  require<FormatError>(names.size() == 1, file.where(), "has {} ways of pooling, expected one", names.size());
+  const auto* const found = std::ranges::find(kPoolings, names.front(), &PoolingName::name);
+  require<FormatError>(found != kPoolings.end(), file.where(), "pools by \"{}\", which heed lacks",
+                       shown(names.front()));
+  model.config.text_pooling = found->pooling;
 }
 
 struct ActivationClass {
@@ -107,14 +122,22 @@ void read_dense(const std::filesystem::path& folder, const Module& module, Forei
 
 // Positions beyond the longest text are not used.
 void read_length(const std::filesystem::path& folder, ForeignModel& model) {
-  if (!std::filesystem::exists(folder / kLengthFile)) {
-    return;
-  }
-  ConfigFile file(folder / kLengthFile);
-  if (file.has("max_seq_length")) {
-    const int64_t length = file.integer("max_seq_length");
-    require<FormatError>(length >= 1, file.where(), "\"max_seq_length\" is {}, expected at least 1", length);
-    model.config.max_length = std::min(model.config.max_length, length);
+  // The second one counts where the first does not say it.
+  constexpr std::array<std::pair<const char*, std::string_view>, 2> kPlaces{
+      {{kLengthFile, "max_seq_length"}, {kLengthOfTokenizer, "model_max_length"}}};
+  for (const auto& [name, key] : kPlaces) {
+    if (!std::filesystem::exists(folder / name)) {
+      continue;
+    }
+    ConfigFile file(folder / name);
+    if (file.has(key)) {
+      const double length = file.number(key);
+      require<FormatError>(length >= 1.0, file.where(), "\"{}\" is {}, expected at least 1", key, length);
+      if (length < static_cast<double>(model.config.max_length)) {
+        model.config.max_length = static_cast<int64_t>(length);
+      }
+      return;
+    }
   }
 }
 
@@ -207,8 +230,8 @@ void write_json(const std::filesystem::path& file, const json& content) {
 
 void write_pooling(const std::filesystem::path& file, const ModelConfig& config) {
   json modes{{"word_embedding_dimension", config.model}};
-  for (const auto& [key, pooling] : kModes) {
-    modes[key] = pooling == config.text_pooling;
+  for (const PoolingName& one : kPoolings) {
+    modes[std::string(one.flag)] = one.pooling == config.text_pooling;
   }
   write_json(file, modes);
 }

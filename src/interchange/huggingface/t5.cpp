@@ -76,13 +76,15 @@ void exchange_feed_forward(ConfigFile& file, ModelConfig& config) {
   file.pass_over({"dense_act_fn", "is_gated_act"});
 }
 
-// Tying, and the scale of what the output projection reads: tied ones have it, unless a file says otherwise.
+// Tying, and the scale of what the output projection reads: tied ones have it, unless a file says otherwise. An mT5 is
+// never scaled, though transformers 5 says of each that it is tied.
 void exchange_output(FamilySource& source, ModelConfig& config) {
   ConfigFile& file = source.file;
+  const bool scales_tied = file.text("model_type") != "mt5";
   if (file.is_written()) {
     const bool tied = config.tying != Tying::none, scaled = config.output_scale != 1.0;
     file.write("tie_word_embeddings", tied);
-    if (scaled != tied) {
+    if (scaled != (tied && scales_tied)) {
       file.write("scale_decoder_outputs", scaled);
     }
     return;
@@ -90,7 +92,7 @@ void exchange_output(FamilySource& source, ModelConfig& config) {
   const bool tied = file.flag("tie_word_embeddings", true);
   exchange_tying(source, config, "lm_head.weight", "shared.weight", true);
   config.tying = config.tying == Tying::none ? Tying::none : Tying::all;
-  if (file.flag("scale_decoder_outputs", tied)) {
+  if (file.flag("scale_decoder_outputs", tied && scales_tied)) {
     config.output_scale = 1.0 / std::sqrt(static_cast<double>(config.model));
   }
 }

@@ -15,6 +15,7 @@ namespace {
 
 using huggingface::BertFile;
 using huggingface::ByteLevelFiles;
+using huggingface::Composed;
 using huggingface::SentencePieceFile;
 using huggingface::TextFrame;
 
@@ -96,12 +97,13 @@ std::string from_vocabulary_list(TokenizerFolder& folder, TextFrame frame) {
   return tokenizer_json_of(file, folder.where(name));
 }
 
-std::string from_merges(TokenizerFolder& folder, TextFrame frame) {
+std::string from_merges(TokenizerFolder& folder, TextFrame frame, Composed composed = Composed::no) {
   const std::string name = folder.one_of({"vocab.json"}), vocabulary = folder.read(name),
                     merges = folder.read(folder.one_of({"merges.txt"}));
   ByteLevelFiles files{.vocabulary = vocabulary,
                        .merges = merges,
                        .prefix_space = folder.flag("add_prefix_space", false),
+                       .composed = composed,
                        .frame = frame};
   files.names = folder.names_or(files.names);
   return tokenizer_json_of(files, folder.where(name));
@@ -113,6 +115,7 @@ struct PieceFiles {
   SentencePieceFile::Numbers numbers = SentencePieceFile::Numbers::own;
   SentencePieceFile::Spaces spaces = SentencePieceFile::Spaces::own;
   TextFrame frame = TextFrame::none;
+  std::string begin = "<s>";  // where the files do not name it
 };
 
 std::string from_pieces(TokenizerFolder& folder, const PieceFiles& files) {
@@ -126,6 +129,7 @@ std::string from_pieces(TokenizerFolder& folder, const PieceFiles& files) {
                          .frame = files.frame,
                          .language = folder.language_of_sources(),
                          .more = folder.texts("additional_special_tokens")};
+  file.names.bos = files.begin;
   file.names = folder.names_or(file.names);
   return tokenizer_json_of(file, folder.where(name));
 }
@@ -143,7 +147,7 @@ std::string from_older_files(TokenizerFolder& folder, const std::string& type, s
     return from_vocabulary_list(folder, TextFrame::roberta);
   }
   if (type == "gpt2" || type == "gpt_neox") {
-    return from_merges(folder, TextFrame::none);
+    return from_merges(folder, TextFrame::none, type == "gpt2" ? Composed::no : Composed::yes);
   }
   if (type == "roberta" || type == "bart") {
     return from_merges(folder, TextFrame::roberta);
@@ -175,8 +179,11 @@ std::string from_older_files(TokenizerFolder& folder, const std::string& type, s
                                 .frame = is_25 ? TextFrame::language_end : TextFrame::language});
   }
   const std::vector<std::string> models{"spiece.model", "tokenizer.model", "sentencepiece.bpe.model"};
-  if (type == "t5" || type == "mt5" || type == "pegasus") {
+  if (type == "t5" || type == "mt5") {
     return from_pieces(folder, {.model = models, .frame = TextFrame::end});
+  }
+  if (type == "pegasus") {
+    return from_pieces(folder, {.model = models, .numbers = Numbers::pegasus, .frame = TextFrame::end});
   }
   if (type == "albert") {
     return from_pieces(folder, {.model = models, .frame = TextFrame::bert});
@@ -184,8 +191,12 @@ std::string from_older_files(TokenizerFolder& folder, const std::string& type, s
   const bool is_gemma = type.starts_with("gemma");
   require<FormatError>(is_gemma || type == "llama" || type == "mistral" || type == "phi3", folder.where(kTokenizerFile),
                        "is missing");
-  return from_pieces(folder,
-                     {.model = models, .spaces = is_gemma ? Spaces::gemma : Spaces::llama, .frame = TextFrame::begin});
+  // A file that does not say "legacy" is older than the word.
+  const Spaces of_llama = folder.flag("legacy", true) ? Spaces::llama : Spaces::llama_once;
+  return from_pieces(folder, {.model = models,
+                              .spaces = is_gemma ? Spaces::gemma : of_llama,
+                              .frame = TextFrame::begin,
+                              .begin = is_gemma ? "<bos>" : "<s>"});
 }
 
 }  // namespace

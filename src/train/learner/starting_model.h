@@ -71,6 +71,8 @@ class StartingModel {
 
   const TensorFile& weights() const { return *file_; }
   const ModelConfig& config() const { return description_.config; }
+  const TextPrompts& prompts() const { return description_.prompts; }
+  const DecodingDefaults& decoding() const { return description_.decoding; }
   std::optional<Documents> documents() const { return description_.documents; }
 
  private:

@@ -199,6 +199,19 @@ std::optional<Documents> documents_of(const PlannedRun& plan) {
   return others == Documents::none ? std::nullopt : others;
 }
 
+// A model that goes on from another of its kind reads the same prompts, and is decoded in the same way.
+ModelDescription description_of(const PlannedRun& plan) {
+  const ModelConfig& config = plan.recipe.model;
+  const bool goes_on = plan.from && plan.from->config().architecture == config.architecture;
+  return {.config = config,
+          .tokenizers = {},
+          .documents = documents_of(plan),
+          .columns = plan.task->columns(),
+          .marks = plan.marks,
+          .prompts = goes_on ? plan.from->prompts() : TextPrompts{},
+          .decoding = goes_on ? plan.from->decoding() : DecodingDefaults{}};
+}
+
 void save_chat_template(const PlannedRun& plan, const ModelFolder& folder) {
   if (plan.recipe.model.architecture == Architecture::causal_lm && plan.from) {
     copy_chat_template(plan.from->folder(), folder);
@@ -221,8 +234,7 @@ std::optional<RunFiles> publish(const RunRequest& request, const PlannedRun& pla
   require_no_run(folder);
   remove_unfinished_files(folder.path);
   NewFolder entries(folder.path, std::move(made));
-  save_description(folder, plan.recipe.model, plan.task->tokenizers(), documents_of(plan), plan.task->columns(),
-                   plan.marks);
+  save_description(folder, description_of(plan), plan.task->tokenizers());
   save_chat_template(plan, folder);
   MetricsLog metrics(folder.metrics(), 0);
   if (plan.from) {

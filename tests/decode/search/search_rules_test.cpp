@@ -45,8 +45,8 @@ class WrittenDown final : public FakeStepper {
 
 // By this score alone, without a penalty unless one is given.
 std::vector<Hypothesis> found(WrittenDown& stepper, const TranslationOptions& options, int64_t max_length,
-                              AtMaxLength at_max_length = AtMaxLength::end) {
-  const SearchRules rules{.at_max_length = at_max_length};
+                              AtLimit at_limit = AtLimit::end) {
+  const SearchRules rules{.at_limit = at_limit};
   const Sampler greedy({.temperature = 0.0}, {});
   SearchRequest search({{}, {&kBos, 1}, max_length}, options, rules, greedy);
   std::vector<Request*> requests{&search};
@@ -78,8 +78,7 @@ TEST(SearchRules, TwiceTheBeamIsLookedAtSoThatAnEndTakesNoPlace) {
 TEST(SearchRules, OfEqualsTheEarlierParentAndTheSmallerTokenComeFirst) {
   const Answer equal{.a = -1.0F, .b = -1.0F};
   WrittenDown stepper({{{}, equal}, {{kA}, equal}, {{kB}, equal}});
-  const std::vector<Hypothesis> best =
-      found(stepper, {.beam = 2, .length_penalty = 0.0, .n_best = 2}, 2, AtMaxLength::cut);
+  const std::vector<Hypothesis> best = found(stepper, {.beam = 2, .length_penalty = 0.0, .n_best = 2}, 2, AtLimit::cut);
   ASSERT_THAT(best, SizeIs(2));
   EXPECT_THAT(best[0].tokens, ElementsAre(kA, kA));
   EXPECT_THAT(best[1].tokens, ElementsAre(kA, kB));
@@ -103,16 +102,76 @@ TEST(SearchRules, TheBestByScoreComesFirstThoughItEndedLast) {
 
 TEST(SearchRules, WhatReachesTheMaximumLengthEndsThereOrIsCutOff) {
   const std::map<Ids, Answer> answers{{{}, {.a = -1.0F}}, {{kA}, {.end = -8.0F, .a = -1.0F}}};
-  WrittenDown ending(answers), cutting(answers);
+  WrittenDown ending(answers), free_ending(answers), cutting(answers);
   const TranslationOptions greedy{.beam = 1, .length_penalty = 1.0};
-  const Hypothesis ended = found(ending, greedy, 2, AtMaxLength::end).at(0);
+  const Hypothesis ended = found(ending, greedy, 2, AtLimit::end).at(0);
   EXPECT_THAT(ended.tokens, ElementsAre(kA));
   EXPECT_EQ(ended.score, -9.0 / 2.0);
   EXPECT_FALSE(ended.cut_off);
-  const Hypothesis cut = found(cutting, greedy, 2, AtMaxLength::cut).at(0);
+  const Hypothesis free = found(free_ending, greedy, 2, AtLimit::free_end).at(0);
+  EXPECT_THAT(free.tokens, ElementsAre(kA));
+  EXPECT_EQ(free.score, -1.0 / 2.0);
+  const Hypothesis cut = found(cutting, greedy, 2, AtLimit::cut).at(0);
   EXPECT_THAT(cut.tokens, ElementsAre(kA, kA));
   EXPECT_EQ(cut.score, -2.0 / 2.0);
   EXPECT_TRUE(cut.cut_off);
+}
+
+TEST(SearchRules, AtTheLimitOnlyTheFirstOfTheBeamAreKept) {
+  WrittenDown stepper({{{}, {.a = -1.0F, .b = -1.5F}},
+                       {{kA}, {.end = -0.25F, .a = -0.5F, .b = -8.0F}},
+                       {{kB}, {.end = -8.0F, .a = -8.0F}}});
+  const std::vector<Hypothesis> best = found(stepper, {.beam = 2, .length_penalty = 0.0, .n_best = 2}, 2, AtLimit::cut);
+  ASSERT_THAT(best, SizeIs(2));
+  EXPECT_THAT(best[0].tokens, ElementsAre(kA));
+  EXPECT_THAT(best[1].tokens, ElementsAre(kA, kA));
+}
+
+TEST(SearchRules, ASearchStopsEarlyOrWhenTheOthersAreNoBetter) {
+  const std::map<Ids, Answer> answers{
+      {{}, {.end = -1.0F, .a = -1.25F}}, {{kA}, {.end = -2.0F, .a = -0.25F}}, {{kA, kA}, {.end = -0.25F}}};
+  WrittenDown early(answers), late(answers);
+  // Two have ended after two steps, with -1 / 1 and -3.25 / 2; "a a" has -1.5 / 2.
+  TranslationOptions options{.beam = 2, .n_best = 2};
+  EXPECT_THAT(found(early, options, 10).at(0).tokens, IsEmpty());
+  options.early_stopping = EarlyStopping::off;
+  const std::vector<Hypothesis> best = found(late, options, 10);
+  EXPECT_THAT(best.at(0).tokens, ElementsAre(kA, kA));
+  EXPECT_EQ(best.at(0).score, -1.75 / 3.0);
+  EXPECT_THAT(best.at(1).tokens, IsEmpty());
+}
+
+TEST(SearchRules, ASearchThatNeverStopsEarlyLooksAtTheMaximumLength) {
+  const std::map<Ids, Answer> answers{
+      {{}, {.end = -1.0F, .a = -1.25F}}, {{kA}, {.end = -0.5F, .a = -3.0F}}, {{kA, kA}, {.end = -0.25F}}};
+  WrittenDown at_present(answers), at_the_end(answers);
+  // After two steps -1 / 1 and -1.75 / 4 have ended, and "a a" has -4.25: that is less over 4, but not over 100.
+  TranslationOptions options{.beam = 2, .length_penalty = 2.0, .n_best = 2, .early_stopping = EarlyStopping::off};
+  EXPECT_THAT(found(at_present, options, 10).at(1).tokens, IsEmpty());
+  options.early_stopping = EarlyStopping::never;
+  const std::vector<Hypothesis> best = found(at_the_end, options, 10);
+  EXPECT_THAT(best.at(0).tokens, ElementsAre(kA));
+  EXPECT_THAT(best.at(1).tokens, ElementsAre(kA, kA));
+  EXPECT_EQ(best.at(1).score, -4.5 / 9.0);
+}
+
+TEST(SearchRules, WhatTheModelAlwaysWritesCountsAsCertainButAsLong) {
+  WrittenDown stepper({{{}, {.a = -5.0F}}, {{kA}, {.b = -1.0F}}, {{kA, kB}, {.end = -0.5F}}});
+  const Ids given{kBos, kA, kB};
+  const SearchRules rules{.certain = 1};
+  const TranslationOptions options;
+  const Sampler greedy({.temperature = 0.0}, {});
+  SearchRequest search({{}, given, 10, 2}, options, rules, greedy);
+  std::vector<Request*> requests{&search};
+  run_together(stepper, requests);
+  const Hypothesis best = search.results().at(0);
+  EXPECT_THAT(best.tokens, ElementsAre(kA, kB));
+  EXPECT_THAT(best.token_log_probabilities, ElementsAre(0.0F, -1.0F, -0.5F));
+  EXPECT_EQ(best.score, -1.5 / 3.0);
+}
+
+TEST(SearchRules, PatienceWithoutEarlyStoppingIsRefused) {
+  EXPECT_THROW(validate({.beam = 2, .patience = 2.0, .early_stopping = EarlyStopping::off}), ConfigError);
 }
 
 TEST(SearchRules, ItsSequencesLeaveTheStepper) {

@@ -479,7 +479,7 @@ TEST_P(StepperOfALanguageModel, BeamSearchWorksWithIt) {
   const RandomLanguageModel m(GetParam());
   const Ids prompt = random_tokens(9, 10), another = random_tokens(4, 11);
   const TranslationOptions options{.beam = 3, .length_penalty = 0.0, .n_best = 3};
-  const SearchRules rules{.at_max_length = AtMaxLength::cut};
+  const SearchRules rules{.at_limit = AtLimit::cut};
   const auto found_with = [&](const std::vector<Ids>& prompts) {
     const auto stepper = make_stepper(*m.inference);
     const Sampler greedy({.temperature = 0.0}, {});

@@ -12,6 +12,7 @@
 #include "decode/scoring/perplexity.h"
 #include "decode/steppers/stepper.h"
 #include "decode/texts/text_stream.h"
+#include "text/huggingface/huggingface_tokenizer.h"
 #include "text/lines/multiline.h"
 
 namespace heed::test {
@@ -283,6 +284,23 @@ TEST(TextStream, CharactersOfSeveralTokensAreReturnedWhole) {
     text += piece;
   }
   EXPECT_EQ(text + stream.finish(), "läuft €");
+}
+
+// A run of byte tokens that is no text becomes one U+FFFD for each, though it began with a letter.
+TEST(TextStream, BytesThatComeToBeNoTextLeaveWholeCharacters) {
+  const auto tokenizer = parse_huggingface_tokenizer(
+      R"({"model": {"type": "BPE", "byte_fallback": true, "vocab": {"<0x3E>": 0, "<0xB5>": 1, "a": 2}, "merges": []},
+          "decoder": {"type": "Sequence", "decoders": [{"type": "ByteFallback"}, {"type": "Fuse"}]}})",
+      "tokenizer.json");
+  TextStream stream(*tokenizer, {}, {});
+  std::string text;
+  for (const int32_t token : {2, 0, 1, 2, 1}) {
+    text += stream.add(TokenId(token));
+  }
+  text += stream.finish();
+  EXPECT_EQ(text,
+            "a>\xef\xbf\xbd"
+            "a\xef\xbf\xbd");
 }
 
 TEST(PerplexityWindows, EachTokenIsPredictedOnceFromTheTokensBeforeIt) {

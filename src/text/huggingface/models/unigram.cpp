@@ -100,6 +100,7 @@ class Unigram final : public TokenModel {
     }
     if (ids) {
       read_vocabulary(json.at("others"));
+      has_others_ = true;
     }
     // Pieces that share a token are unknown to the vocabulary, except the one that the token is called after.
     const auto named = json.find("unk_id");
@@ -172,6 +173,11 @@ class Unigram final : public TokenModel {
   void append_token(std::string_view piece, int32_t number, ByteRange range, std::vector<ModelToken>& tokens) const {
     const auto push = [&](int32_t found) { tokens.push_back({id_of(found), range.begin, range.end}); };
     const std::string_view text = piece.substr(range.begin, range.end - range.begin);
+    if (const int32_t listed = number == unknown_piece_ && has_others_ ? ids_.find(text) : TokenTable::kNone;
+        listed != TokenTable::kNone && !is_special(listed)) {
+      tokens.push_back({listed, range.begin, range.end});
+      return;
+    }
     const int32_t known = number == unknown_piece_ ? numbers_.find(text) : TokenTable::kNone;
     if (known != TokenTable::kNone && !is_special(id_of(known))) {
       push(known);
@@ -193,7 +199,8 @@ class Unigram final : public TokenModel {
   std::vector<std::string> pieces_;
   std::vector<double> scores_;
   std::vector<int32_t> piece_ids_;
-  TokenTable numbers_;  // of pieces, by their texts
+  bool has_others_ = false;  // tokens that are no pieces: what is unknown here may be one
+  TokenTable numbers_;       // of pieces, by their texts
   int32_t unknown_piece_ = TokenTable::kNone;
   double lowest_ = std::numeric_limits<double>::infinity();
   std::vector<int32_t> bytes_;  // the pieces that spell unknown text, where there are any

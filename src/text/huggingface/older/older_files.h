@@ -32,10 +32,13 @@ struct BertFile {
 };
 std::string tokenizer_json_of(const BertFile& file, std::string_view where);
 
+enum class Composed : uint8_t { no, yes };
+
 // vocab.json and merges.txt of GPT-2 (no frame) and RoBERTa.
 struct ByteLevelFiles {
   std::string_view vocabulary, merges;
-  bool prefix_space = false;  // add_prefix_space
+  bool prefix_space = false;         // add_prefix_space
+  Composed composed = Composed::no;  // in normal form C first
   TextFrame frame = TextFrame::none;
   SpecialNames names = {.bos = "<|endoftext|>", .eos = "<|endoftext|>", .unk = "<|endoftext|>"};
 };
@@ -47,9 +50,11 @@ struct SentencePieceFile {
     own,      // T5, Llama, Gemma: the model's
     fairseq,  // XLM-R, mBART, NLLB: <s> <pad> </s> <unk>, then the model's pieces from the fourth on
     listed,   // Marian, M2M100: those of a vocab.json
+    pegasus,  // <pad> </s>, two masks, 101 unknown ones, then the model's pieces from the third on
   };
-  // own: SentencePiece's normalization and white space. llama: a space before the text, nothing else. gemma: nothing.
-  enum class Spaces : uint8_t { own, llama, gemma };
+  // own: SentencePiece's normalization and white space. llama: a space before the text, and before what follows a
+  // special token. llama_once: before the text alone, and none where it begins with one. gemma: nothing.
+  enum class Spaces : uint8_t { own, llama, llama_once, gemma };
 
   std::string_view model;
   std::string_view vocabulary;  // vocab.json, where listed

@@ -40,6 +40,17 @@ NumberedPieces number_pieces(const SentencePieceFile& file, const SentencePieceM
           {text, 0.0F, std::string_view(text) == "<unk>" ? PieceType::unknown : PieceType::control});
     }
     result.pieces.insert(result.pieces.end(), model.pieces.begin() + 3, model.pieces.end());
+  } else if (file.numbers == Numbers::pegasus) {
+    require<FormatError>(model.pieces.size() > 2, where, "{} pieces, expected <pad>, </s>, <unk> and more",
+                         model.pieces.size());
+    for (const char* const text : {"<pad>", "</s>", "<mask_1>", "<mask_2>"}) {
+      result.pieces.push_back({text, 0.0F, PieceType::control});
+    }
+    constexpr int kFirstUnknown = 2, kLastUnknown = 102;
+    for (int i = kFirstUnknown; i <= kLastUnknown; ++i) {
+      result.pieces.push_back({fmt::format("<unk_{}>", i), 0.0F, PieceType::control});
+    }
+    result.pieces.insert(result.pieces.end(), model.pieces.begin() + 2, model.pieces.end());
   } else {
     result.pieces = model.pieces;
   }
@@ -174,8 +185,16 @@ void write_spaces(const SentencePieceFile& file, const SentencePieceModel& model
       Json::array({replace_rule("String", kSpaceMark, " "), {{"type", "ByteFallback"}}, {{"type", "Fuse"}}});
   switch (file.spaces) {
     case Spaces::llama:
-      document["normalizer"] = {{"type", "Sequence"},
-                                {"normalizers", {{{"type", "Prepend"}, {"prepend", std::string(kSpaceMark)}}, marks}}};
+    case Spaces::llama_once:
+      if (file.spaces == Spaces::llama) {
+        const Json prepended{{"type", "Prepend"}, {"prepend", std::string(kSpaceMark)}};
+        document["normalizer"] = {{"type", "Sequence"}, {"normalizers", {prepended, marks}}};
+      } else {
+        document["pre_tokenizer"] = {{"type", "Metaspace"},
+                                     {"replacement", std::string(kSpaceMark)},
+                                     {"prepend_scheme", "first"},
+                                     {"split", false}};
+      }
       decoders.push_back({{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}});
       document["decoder"] = {{"type", "Sequence"}, {"decoders", decoders}};
       return;

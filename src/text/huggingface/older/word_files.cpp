@@ -112,7 +112,12 @@ std::string tokenizer_json_of(const ByteLevelFiles& files, std::string_view wher
   } else if (files.frame != TextFrame::none) {
     processor = frame_processor(files.frame, files.names, "", ids, where);
   }
+  Json normalizer = nullptr;
+  if (files.composed == Composed::yes) {
+    normalizer = {{"type", "NFC"}};
+  }
   const Json document{{"added_tokens", added_special_tokens(files.names, ids)},
+                      {"normalizer", normalizer},
                       {"pre_tokenizer", byte_level},
                       {"post_processor", processor},
                       {"decoder", byte_level},

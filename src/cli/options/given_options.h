@@ -1,0 +1,29 @@
+// Which options a command line has: for the others a model may have defaults of its own.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "command_line/command.h"
+
+namespace heed::cli {
+
+class GivenOptions {
+ public:
+  // The same options, which are noted here when they are given.
+  std::vector<Option> noted(std::vector<Option> options);
+
+  // The model's value for an option that was not given.
+  template <class Value>
+  void take(const char* name, const Value& of_model, Value& value) const {
+    if (!names_.contains(name)) {
+      value = of_model;
+    }
+  }
+
+ private:
+  std::set<std::string> names_;
+};
+
+}  // namespace heed::cli

@@ -42,7 +42,7 @@ void print_ops(const std::vector<BenchOp>& ops, std::string_view of) {
   }
 }
 
-// Of a GPU there is no yardstick here: bench/gpu has PyTorch's.
+// A GPU has no yardstick here: bench/gpu measures PyTorch beside it.
 void print_json_of_device(const TrainBenchReport& report) {
   std::string ops;
   for (const TrainBenchOp& op : report.ops) {

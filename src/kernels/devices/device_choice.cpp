@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kCuda = "cuda";
 
-// Of "cuda" or "cuda:N"; below 0 for anything else.
+// The N of "cuda:N", 0 of "cuda", and below 0 for anything else.
 int cuda_device(std::string_view name) {
   if (!name.starts_with(kCuda)) {
     return -1;

@@ -63,9 +63,9 @@ class Encoder {
   std::vector<std::vector<std::string>> tag(std::span<const std::vector<std::string>> sentences,
                                             const TextName& name = {}) const;
 
-  // For any model: embedding_width() numbers for each text, made of the last layer's rows; of an encoder-decoder, of its
-  // encoder's, which reads the text as a source. Throws for the same reasons, and for a prompt's name that the model
-  // lacks, or that is given together with a prompt.
+  // For any model: embedding_width() numbers for each text, made of the last layer's rows; of an encoder-decoder, of
+  // its encoder's, which reads the text as a source. Throws for the same reasons, and for a prompt's name that the
+  // model lacks, or that is given together with a prompt.
   std::vector<std::vector<float>> embed(std::span<const std::string> texts, const TextEmbeddingOptions& choice = {},
                                         const TextName& name = {}) const;
   std::vector<std::vector<float>> embed(std::span<const TextPair> pairs, const TextEmbeddingOptions& choice = {},

@@ -31,8 +31,9 @@ struct LabelReport {
   double seconds = 0.0;
 };
 
-// A model that reads texts, from its directory: an encoder, or for embeddings a model of any kind. Safe to call from several threads at once, which share its weights. A text's result
-// depends only on the text and the model, to the last bit: not on the other texts, nor on the number of threads.
+// A model that reads texts, from its directory: an encoder, or for embeddings a model of any kind. Safe to call from
+// several threads at once, which share its weights. A text's result depends only on the text and the model, to the last
+// bit: not on the other texts, nor on the number of threads.
 class Encoder {
  public:
   // Throws, naming the file, when the directory is incomplete.
@@ -62,9 +63,9 @@ class Encoder {
   std::vector<std::vector<std::string>> tag(std::span<const std::vector<std::string>> sentences,
                                             const TextName& name = {}) const;
 
-  // For any model: embedding_width() numbers for each text. They are made of the last layer's rows; of an
-  // encoder-decoder, of its encoder's, which reads the text as a source. Throws for the same reasons, and for a prompt's
-  // name that the model lacks, or that is given together with a prompt.
+  // For any model: embedding_width() numbers for each text, made of the last layer's rows; of an encoder-decoder, of
+  // its encoder's, which reads the text as a source. Throws for the same reasons, and for a prompt's name that the
+  // model lacks, or that is given together with a prompt.
   std::vector<std::vector<float>> embed(std::span<const std::string> texts, const TextEmbeddingOptions& choice = {},
                                         const TextName& name = {}) const;
   std::vector<std::vector<float>> embed(std::span<const TextPair> pairs, const TextEmbeddingOptions& choice = {},
@@ -72,7 +73,7 @@ class Encoder {
 
   // For masked language models: what each mask in the texts hides. Throws before anything is read when the model has no
   // such head or its tokenizer no such mask, and for a text that has none, is not UTF-8 or too long. Special tokens are
-  // no guesses.
+  // never guesses.
   std::vector<FilledText> fill(std::span<const std::string> texts, const FillOptions& options = {},
                                const TextName& name = {}) const;
 

@@ -5,7 +5,7 @@
 
 namespace heed {
 
-// Writes a model with its tokenizers as another program has them; docs/export.md says which models have a form there.
+// Writes a model with its tokenizers in another program's format; docs/export.md says which models have a form there.
 // The output is complete, or nothing is left. ConfigError names the setting that does not fit, FormatError and IoError
 // what is wrong with a file.
 ExportSummary export_model(const ExportOptions& options);

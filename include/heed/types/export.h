@@ -46,13 +46,13 @@ struct ExportOptions {
   std::string model;                        // a model, not an adapter
   std::string output;                       // the file or the directory to write
   std::optional<ExportFormat> format = {};  // none: by the file's name, which ends in .gguf
-  // Of all matrices. GGUF: one of kGgufTypeNames, f16 if empty; Hugging Face: f32, bf16, f16; CTranslate2: these or int8.
-  // Empty: as the model has them.
+  // The type of all matrices. GGUF: one of kGgufTypeNames, f16 if empty; Hugging Face: f32, bf16 or f16; CTranslate2:
+  // these or int8. Empty for the last two: as the model has them.
   std::string type = {};
 };
 
 struct ExportSummary {
-  std::string form;  // of models: "llama"
+  std::string form;  // the family that was written: "llama"
   int64_t tensors = 0;
   int64_t bytes = 0;  // of the weights' files
 };

@@ -28,7 +28,7 @@ struct TextPair {
 
 enum class Normalized : uint8_t { no, yes };
 
-// None: as the model has it, which is the mean, not normalized, and without a prompt, unless it was imported with
+// What is not set is as the model has it: the mean, not normalized, without a prompt, unless it was imported with
 // something else.
 struct TextEmbeddingOptions {
   std::optional<Pooling> pooling;
@@ -45,7 +45,7 @@ struct MaskGuess {
   std::string text;          // the whole text with it, and with the likeliest tokens for the other masks
 };
 
-// A text of which a model guesses what its masks hide.
+// A text with masks, and what a model guesses that they hide.
 struct FilledText {
   std::string text;                           // with the likeliest token for each mask
   std::vector<std::vector<MaskGuess>> masks;  // the guesses for each mask, the likeliest first

@@ -306,7 +306,7 @@ Command bench_embed_command() {
   const auto json = std::make_shared<bool>(false);
   return {
       .name = "embed",
-      .summary = "time embedding texts, with random weights, from tokens on",
+      .summary = "time embedding texts, from their tokens on, with random weights",
       .options =
           {required(
                option("--shape NAME", options->shape, fmt::format("one of {}", fmt::join(embed_bench_shapes(), ", ")))),

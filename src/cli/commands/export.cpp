@@ -24,11 +24,11 @@ Command export_command() {
       .summary = "write a model in another program's format",
       .options = {required(option("--model DIR", options->model, "the model to read")),
                   option("--format FORMAT", options->format, kExportFormatNames,
-                         "gguf: a file for llama.cpp, as is everything that ends in .gguf; huggingface, ctranslate2: a "
+                         "gguf: a file for llama.cpp, the default if PATH ends in .gguf; huggingface, ctranslate2: a "
                          "directory"),
                   required(option("--out PATH", options->output, "the file or the directory to write")),
                   option("--type TYPE", options->type,
-                         "of all matrices: f32, f16, bf16; int8 in ctranslate2; q8_0 (8 bits), q4_0 (4 bits) "
+                         "the type of all matrices: f32, f16, bf16; int8 in ctranslate2; q8_0 (8 bits), q4_0 (4 bits) "
                          "in gguf; by default f16 in gguf, and elsewhere as the model has them")},
       .run = [options] { run_export(*options); },
       .footer =

@@ -81,9 +81,8 @@ Command fill_command() {
            input_option(options->input, "texts with masks, a line each"),
            {option("--text TEXT", options->text, "this text instead"),
             option("--top N", options->fill.top, "guesses for each mask"),
-            option(
-                "--mask TEXT", options->fill.mask,
-                "how a mask is written, which must be a token; by default <mask> or [MASK], as the tokenizer has it"),
+            option("--mask TEXT", options->fill.mask,
+                   "how a mask is written (it must be a token); by default as the tokenizer has it, <mask> or [MASK]"),
             flag("--json", options->json, "print one JSON object per line: text, and for each mask its guesses")}}),
       .run = [options] { fill(*options); },
       .footer =

@@ -56,6 +56,7 @@ struct ReadModel {
             .documents = description.documents.value_or(Documents::none),
             .marks = description.marks,
             .decoding = description.decoding,
+            .prompts = description.prompts,
             .weights = *weights};
   }
 };

@@ -8,6 +8,7 @@
 #include "text/decoding_defaults.h"
 #include "text/lines/documents.h"
 #include "text/model_marks.h"
+#include "text/text_prompts.h"
 #include "text/translation_tokenizers.h"
 
 namespace heed {
@@ -20,6 +21,7 @@ struct ExportedModel {
   Documents documents = Documents::none;  // of a language model
   ModelMarks marks = {};
   DecodingDefaults decoding = {};
+  TextPrompts prompts = {};
   const TensorFile& weights;  // checked, and floats
 };
 

@@ -24,7 +24,7 @@ import catalogue  # noqa: E402
 from parts import Reading  # noqa: E402
 
 HEED = os.environ["HEED_BINARY"]
-MODELS = {model.name: model for model in catalogue.MODELS}
+MODELS = {model.name: model for model in catalogue.MODELS if model.group != "gguf"}
 TOLERANCE = 2e-5
 LANGUAGES = {"m2m-100": ("en", "de", "__en__", "__de__"), "nllb": ("eng_Latn", "deu_Latn", "eng_Latn", "deu_Latn"),
              "mbart-25": ("en_XX", "de_DE", "en_XX", "de_DE"), "mbart-50": ("en_XX", "de_DE", "en_XX", "de_DE")}

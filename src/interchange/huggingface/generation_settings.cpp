@@ -10,6 +10,8 @@ namespace heed {
 namespace {
 
 constexpr const char* kGenerationFile = "generation_config.json";
+// Heed's own setting, of its own models: the probability of an end that is forced counts.
+constexpr std::string_view kForcedEndCounts = "forced_eos_counts";
 constexpr int64_t kOriginalTopK = 50;  // where the file says that tokens are drawn, but not from how many
 
 // Which languages the tokenizer knows: "m2m100", or as heed writes it "none"; empty where the file does not say it.
@@ -56,7 +58,9 @@ class GenerationReader {
                          kGenerationFile);
     const std::vector<int32_t> forced = tokens_in(from(), "forced_bos_token_id");
     model_.marks.target_start.insert(model_.marks.target_start.end(), forced.begin(), forced.end());
-    model_.marks.at_limit = tokens_in(from(), "forced_eos_token_id").empty() ? AtLimit::cut : AtLimit::free_end;
+    model_.marks.at_limit = tokens_in(from(), "forced_eos_token_id").empty() ? AtLimit::cut
+                            : from().flag(kForcedEndCounts, false)           ? AtLimit::end
+                                                                             : AtLimit::free_end;
   }
 
   void read_search() {
@@ -201,15 +205,19 @@ void write_search(const ExportedModel& model, ConfigFile& file) {
   const DecodingDefaults& decoding = model.decoding;
   write_one(file, "num_beams", decoding.beam);
   write_one(file, "length_penalty", decoding.length_penalty);
-  if (decoding.early_stopping == EarlyStopping::never) {
+  const EarlyStopping early_stopping = decoding.early_stopping.value_or(TranslationOptions().early_stopping);
+  if (early_stopping == EarlyStopping::never) {
     file.write("early_stopping", "never");
-  } else if (decoding.early_stopping) {
-    file.write("early_stopping", decoding.early_stopping == EarlyStopping::on);
+  } else {
+    file.write("early_stopping", early_stopping == EarlyStopping::on);
   }
   // Its end counts, the token that the decoder reads first does not.
   write_one(file, "min_length", decoding.min_tokens);
-  if (model.marks.at_limit == AtLimit::free_end) {
+  if (model.marks.at_limit != AtLimit::cut) {
     file.write("forced_eos_token_id", model.tokenizers.back()->special().eos.value);
+  }
+  if (model.marks.at_limit == AtLimit::end) {
+    file.write(kForcedEndCounts, true);
   }
 }
 

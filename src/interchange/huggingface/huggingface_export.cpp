@@ -119,7 +119,7 @@ void require_huggingface_form(const ExportedModel& model) { form_of(model); }
 ExportSummary write_huggingface_model(const ExportedModel& model, const std::filesystem::path& folder,
                                       std::optional<StoredType> type) {
   HuggingFaceForm form = form_of(model);
-  write_sentence_modules(model.config, form.names, folder);
+  write_sentence_modules(model, form.names, folder);
   const std::vector<RenamedTensor> tensors =
       renamed_weights(form.names, model.config, model.weights, type, model.where);
   write_huggingface_tokenizers(model, form.type, folder);

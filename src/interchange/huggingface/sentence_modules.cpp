@@ -228,12 +228,21 @@ void write_json(const std::filesystem::path& file, const json& content) {
   write_file(file, content.dump(2) + "\n");
 }
 
-void write_pooling(const std::filesystem::path& file, const ModelConfig& config) {
-  json modes{{"word_embedding_dimension", config.model}};
+void write_pooling(const std::filesystem::path& file, const ModelConfig& config, PooledPrompt prompt) {
+  json modes{{"word_embedding_dimension", config.model}, {"include_prompt", prompt == PooledPrompt::yes}};
   for (const PoolingName& one : kPoolings) {
     modes[std::string(one.flag)] = one.pooling == config.text_pooling;
   }
   write_json(file, modes);
+}
+
+void write_prompts(const std::filesystem::path& file, const TextPrompts& prompts) {
+  json texts = json::object();
+  for (const TextPrompt& prompt : prompts.all) {
+    texts[prompt.name] = prompt.text;
+  }
+  write_json(file,
+             {{"prompts", texts}, {"default_prompt_name", prompts.chosen.empty() ? json() : json(prompts.chosen)}});
 }
 
 void write_dense(const std::filesystem::path& file, const ModelConfig& config) {
@@ -247,14 +256,19 @@ void write_dense(const std::filesystem::path& file, const ModelConfig& config) {
 
 }  // namespace
 
-void write_sentence_modules(const ModelConfig& config, ForeignNames& names, const std::filesystem::path& folder) {
+void write_sentence_modules(const ExportedModel& model, ForeignNames& names, const std::filesystem::path& folder) {
+  const ModelConfig& config = model.config;
   const bool has_dense = config.text_width > 0, is_scaled = config.text_normalized == Normalized::yes;
-  const bool is_plain = config.text_pooling == Pooling::mean && !has_dense && !is_scaled;
+  const bool is_plain =
+      config.text_pooling == Pooling::mean && !has_dense && !is_scaled && model.prompts == TextPrompts{};
   if (config.architecture != Architecture::encoder || config.head != Head::none || is_plain) {
     return;
   }
   json modules{module_of(0, "Transformer", ""), module_of(1, "Pooling", "1_Pooling")};
-  write_pooling(folder / "1_Pooling" / "config.json", config);
+  write_pooling(folder / "1_Pooling" / "config.json", config, model.prompts.pooled);
+  if (!model.prompts.all.empty()) {
+    write_prompts(folder / kPromptsFile, model.prompts);
+  }
   if (has_dense) {
     modules.push_back(module_of(2, "Dense", kDenseModule));
     write_dense(folder / kDenseModule / "config.json", config);

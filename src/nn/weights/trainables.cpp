@@ -158,9 +158,13 @@ View Trainables::part(const Tensor& flat, size_t index) const {
   if (flat.empty()) {
     return {};
   }
+  if (treatments_[index] != WeightTreatment::trained) {
+    return flat.view();
+  }
   const Shape& shape = weights_.all()[index].shape();
-  const int64_t offset = treatments_[index] == WeightTreatment::trained ? offsets_[index] : 0;
-  return flat.view().column_range(offset, shape.elements()).regrouped(shape.rows(), shape.columns(), shape.columns());
+  return flat.view()
+      .column_range(offsets_[index], shape.elements())
+      .regrouped(shape.rows(), shape.columns(), shape.columns());
 }
 
 Trainables::~Trainables() {

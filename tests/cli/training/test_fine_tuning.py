@@ -76,7 +76,7 @@ class FineTuning(train_cli.TrainTest):
     def description(self, name):
         return json.loads((self.path / name / "config.json").read_text())
 
-    def test_a_translator_is_adapted_and_keeps_its_form_and_its_marks(self):
+    def test_a_translator_is_adapted_and_keeps_its_form_marks_and_decoding(self):
         options = self.use("translation", training__from=TRANSLATORS / "marian", training__epochs=150)
         out = self.run_recipe("run", options)
         self.assertRegex(out, r"(?m)^(\d+) of \1 weights taken from .*marian; 0 start from random values, 0 of the other "
@@ -84,6 +84,7 @@ class FineTuning(train_cli.TrainTest):
         self.assertEqual(heed("import", TRANSLATORS / "marian", "--out", self.path / "imported").returncode, 0)
         ours, theirs = self.description("run"), self.description("imported")
         self.assertEqual(ours["marks"], theirs["marks"])
+        self.assertEqual(ours["decoding"], theirs["decoding"])
         self.assertEqual({key: value for key, value in ours["model"].items()},
                          {key: value for key, value in theirs["model"].items()})
         found = heed("translate", "--model", self.path / "run", text="".join(line + "\n" for line in SOURCES))

@@ -22,8 +22,8 @@ struct TextGenerator {
   // What the model was trained on, if known. A text of documents begins with a mark and may end with eos; a text of one
   // stream (Documents::none) has neither.
   std::optional<Documents> documents;
-  std::vector<int32_t> ends = {};  // tokens that end a text, beside the tokenizer's eos
-  AutomatonCache* automata = nullptr;  // of the tokenizer, for all calls; null: each call makes its own
+  std::vector<int32_t> ends = {};        // tokens that end a text, beside the tokenizer's eos
+  AutomatonCache* automata = nullptr;    // of the tokenizer, for all calls; null: each call makes its own
   std::vector<int32_t> suppressed = {};  // tokens that are never written
 };
 

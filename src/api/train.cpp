@@ -37,6 +37,8 @@ TrainResult train(const TrainOptions& options, TrainListener& of_caller) {
   if (!options.layout.empty()) {
     recipe.training.layout = options.layout;
   }
+  require<ConfigError>(ranks.is_alone() || options.device == "cpu", "ranks",
+                       "several ranks train on processors alone, but the device is {}", options.device);
   const auto backend = make_backend(options.device, options.threads);
   // A run that is resumed may read a corpus that was prepared from files that are gone.
   if (options.start == TrainStart::fresh && recipe.prepared.empty()) {
@@ -45,10 +47,12 @@ TrainResult train(const TrainOptions& options, TrainListener& of_caller) {
   }
   Trainer trainer(*backend, recipe, ModelFolder{options.output}, options.start, listener, ranks);
   const int64_t all = trainer.parameters(), trained = trainer.trained_parameters();
-  listener.on_message(fmt::format("{} parameters{}, {}, {} thread{}{}", all,
+  const std::string where = backend->device() == Device::cpu
+                                ? fmt::format("{} thread{}", backend->threads(), plural(backend->threads()))
+                                : backend->device_name();
+  listener.on_message(fmt::format("{} parameters{}, {}, {}{}", all,
                                   trained == all ? "" : fmt::format(" ({} trained, {} frozen)", trained, all - trained),
-                                  name_of(storage_of(recipe.training.precision)), backend->threads(),
-                                  plural(backend->threads()),
+                                  name_of(storage_of(recipe.training.precision)), where,
                                   ranks.is_alone() ? "" : fmt::format(" on each of {} ranks", ranks.count())));
   return {.reason = trainer.run(), .parameters = trainer.parameters(), .rank = ranks.rank()};
 }

@@ -59,11 +59,11 @@ TokenId Tokenizer::mask() const { return find("<mask>").value_or(find("[MASK]").
 
 // The mask is among the symbols that encode() finds in any text.
 std::vector<TokenId> Tokenizer::encode_masked(std::string_view text, TokenId mask) const {
-  constexpr std::string_view kSpace = "\u2581";
+  constexpr std::string_view kJoinedSpace = "\u2581";
   const bool joins_spaces = kind_ == TokenizerKind::bpe || kind_ == TokenizerKind::unigram;
   std::vector<TokenId> tokens;
   for (const TokenId token : encode(text)) {
-    if (token == mask && joins_spaces && !tokens.empty() && piece(tokens.back()) == kSpace) {
+    if (token == mask && joins_spaces && !tokens.empty() && piece(tokens.back()) == kJoinedSpace) {
       tokens.pop_back();
     }
     tokens.push_back(token);

@@ -88,13 +88,13 @@ void add_foreign_keys(std::vector<SettingTable>& tables, const TaskKind& kind) {
 // Where the settings that [model] leaves out come from: the model in this folder, or defaults.
 struct RecipeSource {
   FilesOfRecipe change;  // called with each file that the recipe itself names, before the overrides
-  std::function<std::optional<ModelFolder>(const std::string& from)> begun;
+  std::function<std::optional<ModelFolder>(const RecipeHead& head)> begun;
 };
 
 Recipe parsed_recipe(std::string_view toml, std::string_view name, const std::vector<std::string>& overrides,
                      const RecipeSource& source) {
   const RecipeHead head = head_of(toml, name, overrides, source.change);
-  const std::optional<ModelFolder> folder = head.from.empty() ? std::nullopt : source.begun(head.from);
+  const std::optional<ModelFolder> folder = head.from.empty() ? std::nullopt : source.begun(head);
   std::optional<ModelConfig> other;
   if (folder) {
     other = load_description(*folder).config;
@@ -130,7 +130,7 @@ Recipe parsed_recipe(std::string_view toml, std::string_view name, const std::ve
 
 Recipe parse_recipe(std::string_view toml, std::string_view name, const std::vector<std::string>& overrides) {
   return parsed_recipe(toml, name, overrides,
-                       {.change = [](std::string&) {}, .begun = [](const std::string&) { return std::nullopt; }});
+                       {.change = [](std::string&) {}, .begun = [](const RecipeHead&) { return std::nullopt; }});
 }
 
 Recipe read_recipe(const std::string& file, const std::vector<std::string>& overrides, const fs::path& run) {
@@ -142,9 +142,12 @@ Recipe read_recipe(const std::string& file, const std::vector<std::string>& over
       name = beside.lexically_normal().string();
     }
   };
-  const auto begun = [&](const std::string& from) {
-    const bool has_run = !run.empty() && fs::exists(ModelFolder{run}.config());
-    return std::optional(ModelFolder{has_run ? run : fs::path(from)});
+  // What says its architecture itself can be planned where the model is not at hand.
+  const auto begun = [&](const RecipeHead& head) -> std::optional<ModelFolder> {
+    if (!run.empty() && fs::exists(ModelFolder{run}.config())) {
+      return ModelFolder{run};
+    }
+    return head.architecture && is_missing(head.from) ? std::nullopt : std::optional(ModelFolder{head.from});
   };
   return parsed_recipe(read_file(file), file, overrides, {.change = change, .begun = begun});
 }

@@ -3,6 +3,7 @@
 
 #include "base/system/files.h"
 #include "fuzz/fuzz.h"
+#include "kernels/reference/reference_backend.h"
 #include "text/vocabulary/vocabulary.h"
 #include "train/learner/training_state.h"
 
@@ -27,6 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   const std::filesystem::path folder = scratch.path() / "update-00000001";
   std::filesystem::create_directories(folder);
   write_file(folder / "state.json", sealed(fuzz::text_of(bytes, size)));
-  fuzz::allow_refusal([] { Checkpoints(scratch.path()).load(1, {}); });
+  static ReferenceBackend backend;
+  fuzz::allow_refusal([] { Checkpoints(scratch.path()).load(1, backend, {}); });
   return 0;
 }

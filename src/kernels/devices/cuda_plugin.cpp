@@ -51,8 +51,8 @@ HeedCudaFunction load_cuda_library() {
 }  // namespace
 
 std::unique_ptr<Backend> make_cuda_backend(int device) {
-  static const HeedCudaFunction function = load_cuda_library();
-  std::unique_ptr<Backend> backend(function(kHeedCudaLayout, device));
+  static const HeedCudaFunction kMake = load_cuda_library();
+  std::unique_ptr<Backend> backend(kMake(kHeedCudaLayout, device));
   require<ConfigError>(backend != nullptr, "cuda",
                        "the part for NVIDIA GPUs is of another heed; build and install both together");
   return backend;

@@ -22,7 +22,7 @@ struct Attempt {
 };
 
 std::string class_of(const Family& family, const ModelConfig& config) {
-  const std::string name(family.model_class);
+  std::string name(family.model_class);
   if (family.exchange == exchange_t5) {
     return name + (config.architecture == Architecture::seq2seq ? "ForConditionalGeneration" : "EncoderModel");
   }

@@ -231,7 +231,7 @@ std::vector<bool> exchange_gemma_windows(ConfigFile& file, std::string_view type
   if (!file.is_written()) {
     const int64_t period = is_second ? kPatternOfGemma2 : file.integer("sliding_window_pattern", kPatternOfGemma3);
     require<FormatError>(period >= 1, file.where(), "\"sliding_window_pattern\" is {}, expected at least 1", period);
-    const std::vector<bool> is_local = local_layers(file, config.decoder_layers, rule(period));
+    std::vector<bool> is_local = local_layers(file, config.decoder_layers, rule(period));
     set_windows(config, is_local, window_in(file));
     return is_local;
   }

@@ -34,14 +34,14 @@ TextFrames frames_of(const ExportedModel& model, const Tokenizer& tokenizer) {
 }
 
 void add_names(FileJson& config, const SpecialNames& names) {
-  const std::array<std::pair<const char*, const std::string*>, 7> kKeys{{{"bos_token", &names.bos},
-                                                                         {"eos_token", &names.eos},
-                                                                         {"unk_token", &names.unk},
-                                                                         {"pad_token", &names.pad},
-                                                                         {"sep_token", &names.sep},
-                                                                         {"cls_token", &names.cls},
-                                                                         {"mask_token", &names.mask}}};
-  for (const auto& [key, name] : kKeys) {
+  const std::array<std::pair<const char*, const std::string*>, 7> keys{{{"bos_token", &names.bos},
+                                                                        {"eos_token", &names.eos},
+                                                                        {"unk_token", &names.unk},
+                                                                        {"pad_token", &names.pad},
+                                                                        {"sep_token", &names.sep},
+                                                                        {"cls_token", &names.cls},
+                                                                        {"mask_token", &names.mask}}};
+  for (const auto& [key, name] : keys) {
     if (!name->empty() && !config.contains(key)) {
       config[key] = *name;
     }

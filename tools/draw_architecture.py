@@ -29,6 +29,7 @@ LIVES_THERE = {
     "kernels/reference": ("naive, in double:", "the oracle"),
     "kernels/counting": ("no numbers: counts", "what a model costs"),
     "kernels/cpu": ("fast, by", "instruction set"),
+    "kernels/devices": ("the device that", "a user names"),
     "ops": ("differentiable ops,", "the tape"),
     "nn": ("layers", ""),
     "data": ("corpora, batches", ""),

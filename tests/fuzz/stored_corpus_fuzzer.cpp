@@ -113,7 +113,7 @@ Recipe recipe_of(const char* task) {
   Recipe recipe = default_recipe(task_named(task));
   recipe.of<Own>().tokenizer.learned.kind = TokenizerKind::character;
   recipe.of<Own>().tokenizer.learned.vocabulary = 0;
-  recipe.model.max_length = 64;
+  recipe.model.max_length = 128;
   return recipe;
 }
 

@@ -85,7 +85,7 @@ ExportSummary export_huggingface(const ReadModel& read, const ExportOptions& opt
   require_no_model(to);
   NewFolder folder(to.path);
   copy_chat_template(read.folder, to);
-  const ExportSummary summary = write_huggingface_model(model, to.path, type);
+  ExportSummary summary = write_huggingface_model(model, to.path, type);
   folder.keep();
   return summary;
 }
@@ -102,7 +102,7 @@ ExportSummary export_ctranslate2(const ReadModel& read, const ExportOptions& opt
   require_exact(*read.weights, read.description.config);
   require_no_model(to);
   NewFolder folder(to.path);
-  const ExportSummary summary = write_ctranslate2_model(read.exported(), to.path, type);
+  ExportSummary summary = write_ctranslate2_model(read.exported(), to.path, type);
   folder.keep();
   return summary;
 }

@@ -43,6 +43,7 @@ std::string filled_in_columns(const FilledText& filled) {
       line, [](char c) { return c == '\n' || c == '\t'; }, ' ');
   for (const std::vector<MaskGuess>& guesses : filled.masks) {
     std::vector<std::string> list;
+    list.reserve(guesses.size());
     for (const MaskGuess& guess : guesses) {
       list.push_back(fmt::format("{}={:.6f}", guess.token, guess.probability));
     }

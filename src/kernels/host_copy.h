@@ -7,7 +7,8 @@
 
 namespace heed {
 
-// Zeros that outlive a step, with memory behind them on every backend of the host, whoever counts what a step needs.
+// Like Backend::keep(), but HostCopy can read it even on a backend that only counts and has no memory behind what it
+// keeps.
 Tensor keep_readable(Backend& backend, Shape shape, DType type);
 
 // A view's elements in the host's memory, to be read: the view itself where it is there, else a copy, for which all that

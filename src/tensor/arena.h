@@ -18,9 +18,10 @@ enum class Backing : uint8_t { memory, none };
 
 // A first-fit allocator over memory that grows as it is used: by a quarter at least, in place where the addresses
 // behind it are free, else by another range. Nothing is reserved ahead, so limits of the address space and systems that
-// count reservations see what is used. Of a device it comes from a MemorySource, by ranges. The memory is kept between steps: once the largest batch has been seen, a step
-// asks the system for nothing. Forward allocates in order and backward releases in reverse, so the blocks behave like a
-// stack, while gradients fill the holes. Not thread-safe: one pass, one arena; that of a device is.
+// count reservations see what is used. Memory of a device comes from a MemorySource, in ranges. The memory is kept
+// between steps: once the largest batch has been seen, a step asks the system for nothing. Forward allocates in order
+// and backward releases in reverse, so the blocks behave like a stack, while gradients fill the holes. Not thread-safe
+// (one pass, one arena), except with a MemorySource.
 class Arena {
  public:
   explicit Arena(Backing backing = Backing::memory);

@@ -17,6 +17,12 @@ enum class AtLimit : uint8_t { end, free_end, cut };
 inline constexpr std::array<NamedValue<AtLimit>, 3> kAtLimitNames{
     {{"end", AtLimit::end}, {"free-end", AtLimit::free_end}, {"cut", AtLimit::cut}}};
 
+// Whether a language model has the layer that gives its tokens' scores, or was saved without, to embed texts.
+enum class OutputLayer : uint8_t { present, missing };
+
+inline constexpr std::array<NamedValue<OutputLayer>, 2> kOutputLayerNames{
+    {{"present", OutputLayer::present}, {"missing", OutputLayer::missing}}};
+
 struct ModelMarks {
   // What a translation begins with. The decoder reads the first token before it writes; the others are always written,
   // and count as certain.
@@ -30,6 +36,7 @@ struct ModelMarks {
   std::string family = {};
   std::vector<int32_t> suppressed = {};  // tokens that are never written
   AtLimit at_limit = AtLimit::end;
+  OutputLayer output_layer = OutputLayer::present;  // missing: its table of embeddings only stands in for it
 
   bool operator==(const ModelMarks&) const = default;
 };

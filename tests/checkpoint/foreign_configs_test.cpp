@@ -7,7 +7,9 @@
 
 #include "base/errors.h"
 #include "base/system/files.h"
+#include "checkpoint/imported_model.h"
 #include "checkpoint/model_directory.h"
+#include "checkpoint/stored_model.h"
 #include "interchange/huggingface/huggingface_model.h"
 #include "source_root.h"
 #include "test_folder.h"
@@ -146,6 +148,39 @@ TEST(ForeignConfigs, PromptsAreTextsByName) {
         std::pair{json{{"default_prompt_name", "a"}},
                   "\"default_prompt_name\" is \"a\", which is not among the prompts"}}) {
     EXPECT_EQ(refusal_with(changes), fmt::format("{}: {}", file, refusal));
+  }
+}
+
+// RoBERTa's head, and so MPNet's and ELECTRA's, has its own activation; BERT's and DistilBERT's have the encoder's.
+TEST(ForeignConfigs, HeadsOfMaskedLanguageModelsHaveTheirFamilysActivation) {
+  const auto of_head = [](const std::string& golden, const char* key) {
+    return config_with("encoders/" + golden + "-masked", {{key, "relu"}}).head_layer;
+  };
+  EXPECT_EQ(of_head("roberta", "hidden_act"), Activation::gelu);
+  EXPECT_EQ(of_head("electra", "hidden_act"), Activation::gelu);
+  EXPECT_EQ(of_head("bert", "hidden_act"), Activation::relu);
+  EXPECT_EQ(of_head("distilbert", "activation"), Activation::relu);
+}
+
+TEST(ForeignConfigs, ALanguageModelWithoutItsOutputLayerOnlyEmbedsTexts) {
+  const auto refusal = [](const ModelFolder& model) {
+    try {
+      require_architecture(model, Architecture::causal_lm);
+    } catch (const FormatError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  for (const bool tied : {true, false}) {
+    const ChangedFolder folder("decoders/qwen3", {{"config.json", {{"tie_word_embeddings", tied}}}});
+    std::ofstream(folder.path() / "modules.json") << R"([{"type": "a.Transformer", "path": ""}])";
+    const ModelFolder imported{folder.path().string() + "-imported"};
+    write_imported_model(folder.path(), imported);
+    for (const ModelFolder& model : {ModelFolder{folder.path()}, imported}) {
+      EXPECT_EQ(load_description(model).config.tying, Tying::output);
+      EXPECT_EQ(refusal(model).find("saved without the layer that writes") != std::string::npos, !tied);
+    }
+    std::filesystem::remove_all(imported.path);
   }
 }
 

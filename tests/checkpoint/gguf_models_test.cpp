@@ -275,6 +275,11 @@ TEST(GgufModels, ChatTemplatesAreReadAndImported) {
   without.replace("tokenizer.chat_template", "tokenizer.chat_xemplate");
   EXPECT_THROW(load_chat_template({without.path()}), ConfigError);
   std::filesystem::remove_all(imported.path);
+  ChangedGguf damaged("gpt2");
+  damaged.add("tokenizer.chat_template", "{{ messages[0].content }}\xff");
+  EXPECT_THROW(load_chat_template({damaged.path()}), FormatError);
+  EXPECT_THROW(write_imported_model(damaged.path(), imported), FormatError);
+  EXPECT_FALSE(std::filesystem::exists(imported.path));
 }
 
 std::vector<float> row_of(const TensorFile& file, const std::string& name, int64_t row) {

@@ -156,6 +156,21 @@ TEST_F(ModelDirectory, KeepsTheTextsThatAModelReadsBeforeOthers) {
   EXPECT_THAT(refusal_with("pooled", 1), HasSubstr("expected \"pooled\""));
 }
 
+TEST_F(ModelDirectory, OfATranslatorThatAnEarlierVersionImportedIsRead) {
+  json root = json::parse(read_file(folder_.config()));
+  root["marks"] = {{"target_start", {2, 5}}, {"language_form", "{}"}};
+  write_file(folder_.config(), root.dump());
+  const ModelMarks marks = load_description(folder_).marks;
+  EXPECT_EQ(marks.target_start, (std::vector<int32_t>{2, 5}));
+  EXPECT_EQ(marks.language_form, "{}");
+  EXPECT_TRUE(marks.ends.empty());
+  EXPECT_THAT(refusal_after([&](json& other) {
+                other["marks"] = root["marks"];
+                other["marks"]["ends"] = 3;
+              }),
+              HasSubstr("expected \"ends\", array"));
+}
+
 TEST_F(ModelDirectory, OtherWeightsOfTheSameModelCanBeLoaded) {
   const auto other = folder_.path / "other.safetensors";
   std::filesystem::rename(folder_.weights(), other);

@@ -92,6 +92,17 @@ class ExportDirectories(heed_cli.CliTest):
         self.assertEqual(json.loads((out / "tokenizer.json").read_text())["post_processor"]["single"],
                          [{"SpecialToken": {"id": "<s>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}])
 
+    def test_translations_may_be_as_long_as_the_model_allows(self):
+        model = make_model(self.path / "bart", "bart")
+        own = json.loads((model / "config.json").read_text())
+        out, _ = self.export(model, "out")
+        generation = json.loads((out / "generation_config.json").read_text())
+        # The token that the decoder reads first counts there.
+        self.assertEqual(generation["max_length"], own["model"]["max_length"] + 1)
+        heed("import", out, "--out", self.path / "again")
+        again = json.loads((self.path / "again" / "config.json").read_text())
+        self.assertNotIn("max_tokens", again["decoding"])
+
     def test_tensors_are_the_rows_of_the_model(self):
         model = make_model(self.path / "llama", "llama")
         out, _ = self.export(model, "out")

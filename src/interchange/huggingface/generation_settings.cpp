@@ -20,6 +20,10 @@ std::string language_codes(const std::filesystem::path& folder) {
   return std::filesystem::exists(file) ? ConfigFile(file).text("language_codes", "") : "";
 }
 
+// What a translator's file has as "max_length" where nothing but the model limits translations: without it the original
+// library would end them after 20 tokens. The token that the decoder reads first is one of these.
+int64_t longest_translation(const ModelConfig& config) { return config.max_length + 1; }
+
 // How the family spells languages as tokens.
 std::string language_form(const std::filesystem::path& folder, ConfigFile& file) {
   const std::string type = file.text("model_type"), codes = language_codes(folder);
@@ -69,6 +73,9 @@ class GenerationReader {
     take("length_penalty", decoding.length_penalty);
     decoding.early_stopping = early_stopping();
     take("max_length", decoding.max_tokens);
+    if (decoding.max_tokens == longest_translation(model_.config)) {
+      decoding.max_tokens.reset();
+    }
     if (decoding.max_tokens) {
       // The token that the decoder reads first is one of them.
       decoding.max_tokens = std::max<int64_t>(1, *decoding.max_tokens - 1);
@@ -210,6 +217,9 @@ void write_search(const ExportedModel& model, ConfigFile& file) {
     file.write("early_stopping", "never");
   } else {
     file.write("early_stopping", early_stopping == EarlyStopping::on);
+  }
+  if (!decoding.max_tokens) {
+    file.write("max_length", longest_translation(model.config));
   }
   // Its end counts, the token that the decoder reads first does not.
   write_one(file, "min_length", decoding.min_tokens);

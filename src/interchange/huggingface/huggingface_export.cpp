@@ -80,6 +80,9 @@ void write_configs(const ExportedModel& model, const HuggingFaceForm& form, Stor
   if (model.config.architecture == Architecture::seq2seq) {
     config["is_encoder_decoder"] = true;
   }
+  if (model.marks.output_layer == OutputLayer::missing) {
+    config["tie_word_embeddings"] = false;
+  }
   write_file(folder / "config.json", config.dump(2) + "\n");
   if (model.config.architecture != Architecture::encoder) {
     ConfigFile file;

@@ -164,13 +164,14 @@ void read_prompts(const std::filesystem::path& folder, TextPrompts& prompts) {
 }
 
 // A language model that is saved to embed texts may lack the projection of its output, which it does not need: the table
-// of embeddings takes its place.
+// of embeddings takes its place, which is right where the settings say that they are one.
 void tie_missing_output(const TensorArchive& archive, ForeignModel& model) {
   const bool has_output = std::ranges::any_of(model.names.tensors, [&](const ForeignTensor& tensor) {
     return tensor.roles.front() == WeightRole::logits && archive.find(std::string(tensor.name)) != nullptr;
   });
-  if (!has_output) {
+  if (!has_output && model.config.tying == Tying::none) {
     model.config.tying = Tying::output;
+    model.marks.output_layer = OutputLayer::missing;
   }
 }
 
@@ -259,9 +260,9 @@ void write_dense(const std::filesystem::path& file, const ModelConfig& config) {
 void write_sentence_modules(const ExportedModel& model, ForeignNames& names, const std::filesystem::path& folder) {
   const ModelConfig& config = model.config;
   const bool has_dense = config.text_width > 0, is_scaled = config.text_normalized == Normalized::yes;
-  const bool is_plain =
-      config.text_pooling == Pooling::mean && !has_dense && !is_scaled && model.prompts == TextPrompts{};
-  if (config.architecture != Architecture::encoder || config.head != Head::none || is_plain) {
+  const bool is_plain = config.text_pooling == Pooling::mean && !has_dense && !is_scaled &&
+                        model.prompts == TextPrompts{} && model.marks.output_layer == OutputLayer::present;
+  if ((config.architecture == Architecture::encoder && config.head != Head::none) || is_plain) {
     return;
   }
   json modules{module_of(0, "Transformer", ""), module_of(1, "Pooling", "1_Pooling")};

@@ -30,7 +30,7 @@ template <class Names>
 auto named_in(const json& object, const char* name, const Names& names, const std::string& where) {
   const auto text = member(object, name, json::value_t::string, where).get<std::string>();
   const auto it = std::ranges::find(names, text, &Names::value_type::first);
-  require<FormatError>(it != names.end(), where, "\"{}\" is \"{}\", which is no such thing", name, shown(text));
+  require<FormatError>(it != names.end(), where, "\"{}\" is \"{}\", which is unknown", name, shown(text));
   return it->second;
 }
 

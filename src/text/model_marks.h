@@ -10,8 +10,8 @@
 
 namespace heed {
 
-// What becomes of a translation that has reached its maximum length: it ends, and the end's probability counts or not;
-// or it stays as it is.
+// What becomes of a translation at its maximum length: it is ended, and the probability of the end counts (end) or not
+// (free_end); or it stays as it is (cut).
 enum class AtLimit : uint8_t { end, free_end, cut };
 
 inline constexpr std::array<NamedValue<AtLimit>, 3> kAtLimitNames{
@@ -25,10 +25,10 @@ inline constexpr std::array<NamedValue<OutputLayer>, 2> kOutputLayerNames{
 
 struct ModelMarks {
   // What a translation begins with. The decoder reads the first token before it writes; the others are always written,
-  // and count as certain.
-  // Empty: the target's bos.
+  // and count as certain. Empty: the target's bos.
   std::vector<int32_t> target_start = {};
-  // How a translator of several languages spells a language as a token: "__{}__", ">>{}<<", "{}". Empty: it has one pair.
+  // How a translator of several languages spells a language as a token: "__{}__", ">>{}<<", "{}". Empty: it has one
+  // pair.
   std::string language_form = {};
   // Tokens that end a language model's text, as its tokenizer's eos does.
   std::vector<int32_t> ends = {};

@@ -1,4 +1,4 @@
-// What a config.json says, as published models have it, and what is refused.
+// Settings of config.json as published models have them, and which are refused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-// A golden model's directory, with other files in the place of some.
+// A golden model's directory with some files changed.
 class ChangedFolder {
  public:
   ChangedFolder(const std::string& golden, const std::map<std::string, json>& files) : folder_(folder_of_test()) {
@@ -68,18 +68,18 @@ std::string refusal_of(const std::string& golden, const json& changes) {
   return ChangedFolder(golden, {{"config.json", changes}}).refusal();
 }
 
-TEST(ForeignConfigs, PythiaNamesTheBaseOfItsRotaryPositionsInItsOwnWay) {
+TEST(ForeignConfigs, PythiasOwnNameForTheRotaryBaseIsRead) {
   const json published{{"rope_theta", nullptr}, {"partial_rotary_factor", nullptr}, {"rotary_emb_base", 5000}};
   const ModelConfig config = config_with("decoders/gpt-neox", published);
   EXPECT_EQ(config.rotary_base, PerLayer<double>(5000.0));
   EXPECT_EQ(config.rotary_width, config_with("decoders/gpt-neox", json::object()).rotary_width);
 }
 
-TEST(ForeignConfigs, FilesBeforeTheBaseOfRotaryPositionsWasASettingMeanTenThousand) {
+TEST(ForeignConfigs, OldFilesWithoutARotaryBaseMeanTenThousand) {
   EXPECT_EQ(config_with("decoders/llama", {{"rope_theta", nullptr}}).rotary_base, PerLayer<double>(10000.0));
 }
 
-TEST(ForeignConfigs, APartOfAHeadIsRotatedAlsoWhereTheNewerTableOfRotaryParametersSaysSo) {
+TEST(ForeignConfigs, ThePartOfAHeadThatIsRotatedIsAlsoReadFromNewerFiles) {
   const json newer{
       {"rope_theta", nullptr},
       {"rope_parameters", {{"rope_theta", 20000.0}, {"rope_type", "default"}, {"partial_rotary_factor", 0.7}}}};
@@ -90,12 +90,12 @@ TEST(ForeignConfigs, APartOfAHeadIsRotatedAlsoWhereTheNewerTableOfRotaryParamete
             "config.json: \"partial_rotary_factor\" is 0, expected above 0 and at most 1");
 }
 
-TEST(ForeignConfigs, LayersWithoutPositionsAreNotReadAsOthers) {
+TEST(ForeignConfigs, ModelsWithLayersWithoutPositionsAreRefused) {
   EXPECT_THAT(refusal_of("decoders/llama", {{"model_type", "smollm3"}, {"no_rope_layers", {1, 0}}}),
               testing::StartsWith("config.json: \"model_type\" is \"smollm3\", which heed does not read"));
 }
 
-TEST(ForeignConfigs, WindowsAreOfOneTokenOrMoreAndComeBackAfterOneLayerOrMore) {
+TEST(ForeignConfigs, WindowsAndTheirPeriodsMustBeAtLeastOne) {
   const json no_types{{"layer_types", nullptr}, {"sliding_window_pattern", 0}};
   EXPECT_EQ(refusal_of("decoders/gemma-3", no_types),
             "config.json: \"sliding_window_pattern\" is 0, expected at least 1");
@@ -104,7 +104,7 @@ TEST(ForeignConfigs, WindowsAreOfOneTokenOrMoreAndComeBackAfterOneLayerOrMore) {
   }
 }
 
-TEST(ForeignConfigs, ATranslationBeginsWithATokenOfTheVocabulary) {
+TEST(ForeignConfigs, TheTokenThatBeginsTranslationsMustBeInTheVocabulary) {
   for (const int64_t token : {int64_t{-1}, int64_t{54}, (int64_t{1} << 32) + 1}) {
     const ChangedFolder folder("encoder_decoders/marian",
                                {{"generation_config.json", {{"decoder_start_token_id", token}}}});
@@ -114,7 +114,7 @@ TEST(ForeignConfigs, ATranslationBeginsWithATokenOfTheVocabulary) {
   }
 }
 
-TEST(ForeignConfigs, ATokenizerThatEndsNoTextIsRefusedForTranslation) {
+TEST(ForeignConfigs, ATokenizerWithoutEosIsRefusedForTranslation) {
   const json without{{"eos_token", nullptr}};
   const ChangedFolder folder("encoder_decoders/t5",
                              {{"tokenizer.json", {{"added_tokens", json::array()}, {"post_processor", nullptr}}},
@@ -124,7 +124,7 @@ TEST(ForeignConfigs, ATokenizerThatEndsNoTextIsRefusedForTranslation) {
             "has no bos or no eos, which translation needs: learn the tokenizer with both");
 }
 
-TEST(ForeignConfigs, ModulesLieInTheModelsFolder) {
+TEST(ForeignConfigs, ModulesMustLieInTheModelsFolder) {
   for (const char* const path : {"..", ".", "../2_Dense", "/tmp"}) {
     json modules =
         json::parse(read_file(source_root() / "tests/interchange/golden/encoders/sentence-dense/modules.json"));
@@ -135,7 +135,7 @@ TEST(ForeignConfigs, ModulesLieInTheModelsFolder) {
   }
 }
 
-TEST(ForeignConfigs, PromptsAreTextsByName) {
+TEST(ForeignConfigs, PromptsMustBeTextsByName) {
   const char* const file = "config_sentence_transformers.json";
   const auto refusal_with = [&](const json& changes) {
     return ChangedFolder("encoders/sentence-cls", {{file, changes}}).refusal();
@@ -184,7 +184,7 @@ TEST(ForeignConfigs, ALanguageModelWithoutItsOutputLayerOnlyEmbedsTexts) {
   }
 }
 
-TEST(ForeignConfigs, OnlyAnEncoderHasADenseModule) {
+TEST(ForeignConfigs, ADenseModuleIsRefusedForOtherModelsThanEncoders) {
   const ChangedFolder folder("decoders/qwen3", {});
   std::ofstream(folder.path() / "modules.json")
       << R"([{"type": "a.Transformer", "path": ""}, {"type": "a.Dense", "path": "1_Dense"}])";

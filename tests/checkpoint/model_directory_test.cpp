@@ -137,7 +137,7 @@ TEST_F(ModelDirectory, OfAnEncoderSaysWhetherItReadsPairs) {
   EXPECT_THAT(refusal_after([](json& root) { root["pairs"] = "yes"; }), HasSubstr("expected \"pairs\", boolean"));
 }
 
-TEST_F(ModelDirectory, KeepsTheTextsThatAModelReadsBeforeOthers) {
+TEST_F(ModelDirectory, KeepsTheModelsPrompts) {
   EXPECT_EQ(load_description(folder_).prompts, TextPrompts{});
   const TextPrompts prompts{
       .all = {{"document", ""}, {"query", "query: "}}, .chosen = "query", .pooled = PooledPrompt::no};

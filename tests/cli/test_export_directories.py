@@ -113,7 +113,7 @@ class ExportDirectories(heed_cli.CliTest):
         self.assertEqual((q[1], k[1]), ([32, 32], [16, 32]))
         self.assertEqual(exported["model.norm.weight"][2], own["decoder.norm.gain"][2])
 
-    def test_heads_of_encoders(self):
+    def test_heads_of_encoders_are_exported_with_their_labels(self):
         labels = {"model.labels": '["bad", "good"]', "model.output_bias": "true"}
         heads = {"BertForMaskedLM": {"model.head": "tokens", "model.head_layer": "gelu", "model.head_layer_norm": "true",
                                      "model.tie": "output", "model.output_bias": "true"},
@@ -133,7 +133,7 @@ class ExportDirectories(heed_cli.CliTest):
                     self.assertTrue(said[0])
                     self.assertEqual(said[0], said[1])
 
-    def test_a_chat_template_goes_along(self):
+    def test_the_chat_template_is_copied(self):
         model = make_model(self.path / "llama", "llama")
         (model / "chat_template.jinja").write_text("{{ messages[0].content }}")
         (model / "tokenizer_config.json").write_text('{"eos_token": "</s>", "chat_template": "{{ bos_token }}"}')
@@ -142,7 +142,7 @@ class ExportDirectories(heed_cli.CliTest):
         config = json.loads((out / "tokenizer_config.json").read_text())
         self.assertEqual((config["chat_template"], config["eos_token"], config["bos_token"]), ("{{ bos_token }}", "</s>", "<s>"))
 
-    def test_types(self):
+    def test_weights_have_the_type_that_is_asked_for(self):
         model = make_model(self.path / "bert", "bert")
         for name, stored, torch_name in (("bf16", "BF16", "bfloat16"), ("f16", "F16", "float16"), ("f32", "F32", "float32")):
             out, _ = self.export(model, name, "--type", name)
@@ -150,7 +150,7 @@ class ExportDirectories(heed_cli.CliTest):
             self.assertEqual({tensor[0] for tensor in tensors.values()}, {stored})
             self.assertEqual(json.loads((out / "config.json").read_text())["torch_dtype"], torch_name)
 
-    def test_ctranslate2(self):
+    def test_ctranslate2_directories_translate_the_same(self):
         for form in ("marian", "bart"):
             with self.subTest(form):
                 model = make_model(self.path / form, form)

@@ -64,7 +64,7 @@ def renamed(model, name):
 
 
 def is_same(model, name, expected, found):
-    """Texts of sentence-transformers are cut: positions behind are left out."""
+    """Positions after the longest text that sentence-transformers takes are left out."""
     if model.startswith("sentence-") and name.endswith("position_embeddings.weight"):
         return expected[0] == found[0] and expected[2].startswith(found[2])
     return expected == found

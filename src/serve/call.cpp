@@ -1,0 +1,144 @@
+#include "serve/call.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace heed::serve {
+namespace {
+
+using Seconds = std::chrono::duration<double>;
+
+// What OpenAI's interface calls it.
+std::string_view openai_type(unsigned status) {
+  switch (status) {
+    case 401:
+      return "authentication_error";
+    case 403:
+      return "permission_error";
+    case 404:
+      return "not_found_error";
+    case 429:
+      return "rate_limit_error";
+    default:
+      return status >= 500 ? "server_error" : "invalid_request_error";
+  }
+}
+
+std::string_view embeddings_type(unsigned status) {
+  switch (status) {
+    case 413:
+    case 422:
+      return "Validation";
+    case 429:
+      return "Overloaded";
+    case 401:
+    case 403:
+      return "Unauthorized";
+    default:
+      return status >= 500 ? "Backend" : "Validation";
+  }
+}
+
+Json body_of(const Failure& failure, ErrorForm form) {
+  const Json field = failure.field.empty() ? Json() : Json(failure.field);
+  switch (form) {
+    case ErrorForm::openai:
+      return {{"error",
+               {{"message", failure.message},
+                {"type", openai_type(failure.status)},
+                {"param", field},
+                {"code", failure.status == 404 ? Json("not_found") : Json()}}}};
+    case ErrorForm::libretranslate:
+      return {{"error", failure.message}};
+    case ErrorForm::embeddings:
+      return {{"error", failure.message}, {"error_type", embeddings_type(failure.status)}};
+    default:
+      return {{"error", {{"message", failure.message}, {"field", field}}}};
+  }
+}
+
+}  // namespace
+
+Call::Call(std::shared_ptr<Exchange> exchange, const ServerParts& parts, const KeySettings* key)
+    : exchange_(std::move(exchange)), parts_(parts), key_(key) {}
+
+bool Call::may_use(const std::string& model) const {
+  return key_ == nullptr || key_->models.empty() || std::ranges::find(key_->models, model) != key_->models.end();
+}
+
+const ServedModel& Call::model(const std::string& name) {
+  model_ = parts_.models.find(name);
+  if (!may_use(model_->name())) {
+    throw RequestError(403, "model", fmt::format("model: the key may not use '{}'", model_->name()));
+  }
+  model_name_ = model_->name();
+  return *model_;
+}
+
+Interruption Call::interruption() const {
+  return {.stop = exchange_->gone(),
+          .deadline = exchange_->began() + std::chrono::seconds(parts_.settings.request_seconds)};
+}
+
+void Call::count_token() {
+  const auto now = std::chrono::steady_clock::now();
+  const bool is_first = last_token_ == std::chrono::steady_clock::time_point{};
+  const auto since = is_first ? exchange_->began() : last_token_;
+  parts_.metrics.observe(is_first ? Latency::first_token : Latency::between_tokens, model_name_,
+                         Seconds(now - since).count());
+  last_token_ = now;
+}
+
+void Call::count(int64_t read, int64_t written) {
+  read_ += read;
+  written_ += written;
+}
+
+void Call::answer(const Json& body, unsigned status) {
+  exchange_->answer({.status = status, .body = body.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"});
+}
+
+void Call::send_event(std::string_view data) {
+  if (!exchange_->has_begun()) {
+    exchange_->begin({.type = "text/event-stream; charset=utf-8",
+                      .headers = {{"Cache-Control", "no-cache"}, {"X-Accel-Buffering", "no"}}});
+  }
+  exchange_->write(fmt::format("data: {}\n\n", data));
+}
+
+void Call::end_events(std::string_view last) {
+  if (!last.empty()) {
+    send_event(last);
+  }
+  exchange_->end();
+}
+
+HttpAnswer answer_of(const Failure& failure, ErrorForm form) {
+  HttpAnswer answer{.status = failure.status,
+                    .body = body_of(failure, form).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"};
+  if (failure.status == 429 || failure.status == 503) {
+    answer.headers.push_back({"Retry-After", "1"});
+  }
+  if (failure.status == 401) {
+    answer.headers.push_back({"WWW-Authenticate", "Bearer"});
+  }
+  return answer;
+}
+
+Failure failure_of(const std::exception& error) {
+  if (const auto* const request = dynamic_cast<const RequestError*>(&error)) {
+    return {request->status(), request->what(), request->field()};
+  }
+  if (dynamic_cast<const InterruptedError*>(&error) != nullptr) {
+    return {504, "the request took too long", ""};
+  }
+  if (dynamic_cast<const BudgetError*>(&error) != nullptr) {
+    return {503, "there is no memory for this request at the moment", ""};
+  }
+  if (dynamic_cast<const ConfigError*>(&error) != nullptr || dynamic_cast<const FormatError*>(&error) != nullptr) {
+    return {400, error.what(), ""};
+  }
+  return {500, "the server failed", ""};
+}
+
+}  // namespace heed::serve

@@ -1,0 +1,10 @@
+// The paths of each interface.
+#pragma once
+
+#include "serve/call.h"
+
+namespace heed::serve {
+
+Routes heed_routes();
+
+}  // namespace heed::serve

@@ -139,10 +139,14 @@ void Connection::parse() {
     if (!parser_) {
       parser_.emplace();
       parser_->eager(true);
-      parser_->header_limit(static_cast<uint32_t>(owner_.limits.header_bytes));
+      parser_->header_limit(static_cast<uint32_t>(2 * owner_.limits.header_bytes));
       parser_->body_limit(owner_.limits.body_bytes);
       has_head_ = false;
       deadline_ = Clock::now() + owner_.limits.header_time;
+    }
+    if (!parser_->is_header_done() && head_bytes() > owner_.limits.header_bytes) {
+      refuse(431, why_not(431));
+      return;
     }
     Error error;
     const size_t used = parser_->put(buffer_.data(), error);
@@ -160,6 +164,14 @@ void Connection::parse() {
       return;
     }
   }
+}
+
+// Of the request's line and headers, as far as they are there. The parser's own limit is not exact.
+size_t Connection::head_bytes() const {
+  constexpr std::string_view kEnd = "\r\n\r\n";
+  const std::string_view bytes(static_cast<const char*>(buffer_.data().data()), buffer_.size());
+  const size_t end = bytes.find(kEnd);
+  return end == std::string_view::npos ? bytes.size() : end + kEnd.size();
 }
 
 // Whether the request, whose headers are there, goes on. Bodies that clients ask about are asked for.

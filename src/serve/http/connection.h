@@ -47,6 +47,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void read();
   void on_read(const Error& error, size_t bytes);
   void parse();
+  size_t head_bytes() const;
   bool look_at_head();
   void dispatch();
   void refuse(unsigned status, std::string_view why);

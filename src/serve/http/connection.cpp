@@ -142,15 +142,17 @@ void Connection::parse() {
       parser_->header_limit(static_cast<uint32_t>(2 * owner_.limits.header_bytes));
       parser_->body_limit(owner_.limits.body_bytes);
       has_head_ = false;
+      head_bytes_ = 0;
       deadline_ = Clock::now() + owner_.limits.header_time;
     }
-    if (!parser_->is_header_done() && head_bytes() > owner_.limits.header_bytes) {
+    if (!parser_->is_header_done() && head_bytes_ + head_bytes() > owner_.limits.header_bytes) {
       refuse(431, why_not(431));
       return;
     }
     Error error;
     const size_t used = parser_->put(buffer_.data(), error);
     buffer_.consume(used);
+    head_bytes_ += used;  // while the headers are incomplete, whole lines are taken
     if (error && error != http::error::need_more) {
       refuse(status_of(error), why_not(status_of(error)));
       return;
@@ -166,7 +168,7 @@ void Connection::parse() {
   }
 }
 
-// Of the request's line and headers, as far as they are there. The parser's own limit is not exact.
+// How much of the request's line and headers is there and has not been taken. The parser's own limit is not exact.
 size_t Connection::head_bytes() const {
   constexpr std::string_view kEnd = "\r\n\r\n";
   const std::string_view bytes(static_cast<const char*>(buffer_.data().data()), buffer_.size());

@@ -70,6 +70,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   std::optional<Parser> parser_;
   bool has_head_ = false;  // the present request's headers were looked at
+  size_t head_bytes_ = 0;  // of them, that the parser has taken
 
   std::shared_ptr<Exchange> exchange_;
   bool is_head_request_ = false, is_old_version_ = false, keeps_alive_ = true, is_chunked_ = false, is_events_ = false;

@@ -15,7 +15,7 @@ namespace {
 namespace asio = boost::asio;
 namespace http = boost::beast::http;
 
-constexpr size_t kFirstRead = 2048, kRead = 65536;  // bytes of a read, before a request has begun and later
+constexpr size_t kFirstRead = 2048, kRead = 65536;  // bytes of a read, before a request has begun and within one
 constexpr size_t kMaxAhead = 65536;                 // bytes that a client may send while its answer is made
 constexpr std::chrono::milliseconds kLingerTime{2000};
 constexpr std::string_view kEvents = "text/event-stream";
@@ -111,9 +111,13 @@ void Connection::read() {
     return;
   }
   is_reading_ = true;
-  const auto room = buffer_.prepare(parser_ || exchange_ ? kRead : kFirstRead);
-  socket_.async_read_some(
-      room, [self = shared_from_this()](const Error& error, size_t bytes) { self->on_read(error, bytes); });
+  const size_t size = parser_ ? kRead : kFirstRead;
+  if (incoming_.size() != size) {
+    incoming_ = std::vector<char>(size);
+  }
+  socket_.async_read_some(asio::buffer(incoming_), [self = shared_from_this()](const Error& error, size_t bytes) {
+    self->on_read(error, bytes);
+  });
 }
 
 void Connection::on_read(const Error& error, size_t bytes) {
@@ -125,10 +129,8 @@ void Connection::on_read(const Error& error, size_t bytes) {
     close();
     return;
   }
-  if (state_ == State::lingering) {
-    buffer_.consume(buffer_.size());
-  } else {
-    buffer_.commit(bytes);
+  if (state_ != State::lingering) {
+    buffer_.commit(asio::buffer_copy(buffer_.prepare(bytes), asio::buffer(incoming_, bytes)));
     parse();
   }
   read();

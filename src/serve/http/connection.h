@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "serve/http/http_server.h"
 
@@ -64,7 +65,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   boost::asio::ip::tcp::socket socket_;
   ConnectionOwner& owner_;
   State state_ = State::reading;
-  boost::beast::flat_buffer buffer_;
+  std::vector<char> incoming_;        // of the read that is under way
+  boost::beast::flat_buffer buffer_;  // what was read and has not been parsed
   bool is_reading_ = false, is_writing_ = false;
   Clock::time_point deadline_, last_write_;
 

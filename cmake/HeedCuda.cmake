@@ -1,11 +1,25 @@
 # The part for NVIDIA GPUs, plugins/heed_cuda, in two forms: heed_cuda, which nvcc compiles where it is found, and
-# heed_cuda_emulated, whose kernels run on the CPU, for tests. The program loads either when it is asked for a GPU; nothing
-# links them. They lie beside the program, and heed_cuda is installed to lib/heed/.
+# heed_cuda_emulated, whose kernels run on the CPU, for tests. The program loads either one when it is asked for a GPU;
+# nothing links them. They lie beside the program, and heed_cuda is installed to lib/heed/.
 
 set(HEED_CUDA AUTO CACHE STRING "Build the part for NVIDIA GPUs: ON, OFF, or AUTO, which is where nvcc is found")
 set_property(CACHE HEED_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(HEED_CUDA_ARCHITECTURES "80-real;90" CACHE STRING
   "What to compile kernels for, as in CMAKE_CUDA_ARCHITECTURES")
+
+# What the program and the library must agree about: a checksum of the headers of the interface between them.
+file(GLOB interface CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/kernels/*.h" "${PROJECT_SOURCE_DIR}/src/kernels/calls/*.h"
+  "${PROJECT_SOURCE_DIR}/src/tensor/*.h")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${interface})
+set(checksums "")
+foreach(header IN LISTS interface)
+  file(SHA256 "${header}" checksum)
+  string(APPEND checksums "${checksum}")
+endforeach()
+string(SHA256 checksum "${checksums}")
+string(SUBSTRING "${checksum}" 0 16 checksum)
+set(interface_definition "HEED_INTERFACE=\"${checksum}\"")
+target_compile_definitions(heed_devices PRIVATE "${interface_definition}")
 
 set(cuda_folder "${PROJECT_SOURCE_DIR}/plugins/heed_cuda")
 file(GLOB cuda_sources CONFIGURE_DEPENDS "${cuda_folder}/*.cpp" "${cuda_folder}/kernels/*/*.cpp")
@@ -30,6 +44,7 @@ if(HEED_BUILD_TESTS)
     target_compile_options(heed_cuda_emulation PRIVATE $<IF:$<CXX_COMPILER_ID:Clang>,-O2,-O1>)
   endif()
   add_library(heed_cuda_emulated MODULE "${cuda_folder}/plugin.cpp" "${cuda_folder}/device/emulated_controls.cpp")
+  target_compile_definitions(heed_cuda_emulated PRIVATE "${interface_definition}")
   target_link_libraries(heed_cuda_emulated PRIVATE heed_cuda_emulation heed_flags)
   if(NOT HEED_SANITIZE)
     target_link_options(heed_cuda_emulated PRIVATE -Wl,--no-undefined)
@@ -70,7 +85,7 @@ file(GLOB device CONFIGURE_DEPENDS "${cuda_folder}/device/*_cuda.cpp")
 add_library(heed_cuda MODULE "${cuda_folder}/plugin.cpp" ${device} ${cuda_sources} ${cuda_kernels})
 target_include_directories(heed_cuda PRIVATE "${PROJECT_SOURCE_DIR}/plugins")
 # fmt does without constexpr where it sees nvcc, in some places and not in others.
-target_compile_definitions(heed_cuda PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:FMT_USE_CONSTEXPR=1>)
+target_compile_definitions(heed_cuda PRIVATE "${interface_definition}" $<$<COMPILE_LANGUAGE:CUDA>:FMT_USE_CONSTEXPR=1>)
 target_compile_options(heed_cuda PRIVATE
   $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr -O3 -diag-suppress=554>
   $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)

@@ -34,7 +34,7 @@ class NumericError : public Error {
   using Error::Error;
 };
 
-// A device beside the processor failed, or has no more memory.
+// A device other than the processor failed, or ran out of memory.
 class DeviceError : public Error {
  public:
   using Error::Error;

@@ -37,7 +37,7 @@ class Generator {
   int64_t max_length() const;  // tokens that the model, or each of an ensemble, takes
   DraftReport drafts() const;  // of all texts that were generated so far
 
-  // These options, where another program's model says how it is to be decoded with that.
+  // These options, with the values that another program's model gives for its decoding in place of theirs.
   GenerationOptions with_defaults(GenerationOptions options = {}) const;
 
   // Names a prompt in errors, by its number, from 0.

@@ -33,7 +33,7 @@ class Translator {
   int64_t parameters() const;  // of all models of an ensemble
   int64_t max_length() const;  // of a line that the model, or each of an ensemble, takes, in tokens, its end included
   DraftReport drafts() const;  // of all lines that were translated so far
-  // These options, where another program's model says how it is to be decoded with that.
+  // These options, with the values that another program's model gives for its decoding in place of theirs.
   TranslationOptions with_defaults(TranslationOptions options = {}) const;
   // How many tokens a line's translations may have: the vocabulary's, or those that the shortlist leaves the line.
   int64_t candidates(const std::string& line) const;

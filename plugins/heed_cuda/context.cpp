@@ -8,6 +8,11 @@
 #include "heed_cuda/kernels/product/library_product.h"
 
 namespace heed::cuda {
+namespace {
+
+constexpr int64_t kPage = 4096;
+
+}  // namespace
 
 std::byte* DeviceMemory::allocate(int64_t bytes) { return static_cast<std::byte*>(queue_.allocate(bytes)); }
 
@@ -40,12 +45,14 @@ const void* UploadedArrays::get(std::span<const std::byte> bytes) {
       if (found->address != nullptr) {
         queue_.release(found->address);
       }
-      found->capacity = round_up(std::max<int64_t>(size, 1), 4096);
-      found->address = queue_.allocate(found->capacity);
-      require<DeviceError>(found->address != nullptr, "cuda", "the device has no more memory");
+      const int64_t capacity = round_up(std::max<int64_t>(size, 1), kPage);
+      found->address = queue_.allocate(capacity);
+      found->capacity = found->address == nullptr ? 0 : capacity;
+      require<DeviceError>(found->address != nullptr, "cuda", "the device has no more memory for {} bytes", size);
     }
-    found->bytes.assign(bytes.begin(), bytes.end());
+    found->bytes.clear();  // until the new ones are there
     queue_.upload(bytes.data(), found->address, {1, size, size, size});
+    found->bytes.assign(bytes.begin(), bytes.end());
   }
   found->used = ++uses_;
   return found->address;

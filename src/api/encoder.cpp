@@ -62,19 +62,19 @@ FilledText filled_text(const Tokenizer& tokenizer, const EncodedText& text,
                        const std::vector<std::vector<TokenGuess>>& guesses) {
   std::vector<TokenId> tokens;
   std::ranges::transform(text.ids, std::back_inserter(tokens), [](int32_t id) { return TokenId(id); });
-  const auto place = [&](size_t mask) -> TokenId& { return tokens[static_cast<size_t>(text.masks[mask])]; };
+  const auto token_at = [&](size_t mask) -> TokenId& { return tokens[static_cast<size_t>(text.masks[mask])]; };
   for (size_t mask = 0; mask < guesses.size(); ++mask) {
-    place(mask) = guesses[mask].empty() ? place(mask) : guesses[mask].front().token;
+    token_at(mask) = guesses[mask].empty() ? token_at(mask) : guesses[mask].front().token;
   }
   FilledText filled{.text = tokenizer.decode(tokens), .masks = {}};
   for (size_t mask = 0; mask < guesses.size(); ++mask) {
     std::vector<MaskGuess>& found = filled.masks.emplace_back();
-    const TokenId likeliest = place(mask);
+    const TokenId likeliest = token_at(mask);
     for (const auto& [token, probability] : guesses[mask]) {
-      place(mask) = token;
+      token_at(mask) = token;
       found.push_back({std::string(tokenizer.piece(token)), token.value, probability, tokenizer.decode(tokens)});
     }
-    place(mask) = likeliest;
+    token_at(mask) = likeliest;
   }
   return filled;
 }
@@ -214,7 +214,7 @@ struct Encoder::State {
     for (size_t i = 0; i < texts.size(); ++i) {
       encoded.push_back(encode_masked(tokenizer, texts[i], mask, stored.config().max_length, text_name(name, i)));
     }
-    // Tokens that no text is made of are no words.
+    // Tokens that add nothing to a text are not words.
     const auto is_word = [&](TokenId token) {
       return token != mask && token != tokenizer.special().unk && !tokenizer.decode({&token, 1}).empty();
     };

@@ -35,7 +35,7 @@ void require_exact(const TensorFile& stored, const ModelConfig& config) {
   verify_checksum(stored);
 }
 
-// What is read of a model to export it.
+// What an export reads of a model.
 struct ReadModel {
   ModelFolder folder;
   ModelDescription description;

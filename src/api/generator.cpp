@@ -61,7 +61,7 @@ int64_t Generator::max_length() const { return state_->scheduler.inference().max
 DraftReport Generator::drafts() const { return state_->draft.report(); }
 
 GenerationOptions Generator::with_defaults(GenerationOptions options) const {
-  state_->models.first().decoding().give(options);
+  state_->models.first().decoding().apply_to(options);
   return options;
 }
 

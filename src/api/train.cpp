@@ -38,7 +38,7 @@ TrainResult train(const TrainOptions& options, TrainListener& of_caller) {
     recipe.training.layout = options.layout;
   }
   require<ConfigError>(ranks.is_alone() || options.device == "cpu", "ranks",
-                       "several ranks train on processors alone, but the device is {}", options.device);
+                       "several ranks train only on processors, but the device is {}", options.device);
   const auto backend = make_backend(options.device, options.threads);
   // A run that is resumed may read a corpus that was prepared from files that are gone.
   if (options.start == TrainStart::fresh && recipe.prepared.empty()) {

@@ -53,7 +53,7 @@ int64_t Translator::max_length() const { return state_->scheduler.inference().ma
 DraftReport Translator::drafts() const { return state_->draft.report(); }
 
 TranslationOptions Translator::with_defaults(TranslationOptions options) const {
-  state_->models.first().decoding().give(options);
+  state_->models.first().decoding().apply_to(options);
   return options;
 }
 

@@ -53,7 +53,7 @@ void Checksum::add(std::span<const std::byte> tensor, const std::function<void(s
   add_rest(tensor.subspan(done), tensor.size());
 }
 
-// Padded with zeros, and the length, so that zeros at the end count.
+// The rest is padded with zeros, and the length added, so that zeros at the end count.
 void Checksum::add_rest(std::span<const std::byte> rest, size_t size) {
   std::array<std::byte, kBlock> block{};
   std::ranges::copy(rest, block.begin());
@@ -62,8 +62,8 @@ void Checksum::add_rest(std::span<const std::byte> rest, size_t size) {
 }
 
 void Checksum::add_part(std::span<const std::byte> part) {
-  const size_t begun = of_parts_ % kBlock;
-  of_parts_ += part.size();
+  const size_t begun = part_bytes_ % kBlock;
+  part_bytes_ += part.size();
   if (begun > 0) {
     const std::span<const std::byte> first = part.first(std::min(part.size(), kBlock - begun));
     std::ranges::copy(first, block_.begin() + static_cast<std::ptrdiff_t>(begun));
@@ -79,8 +79,8 @@ void Checksum::add_part(std::span<const std::byte> part) {
 }
 
 void Checksum::end_parts() {
-  add_rest(std::span(block_).first(of_parts_ % kBlock), of_parts_);
-  of_parts_ = 0;
+  add_rest(std::span(block_).first(part_bytes_ % kBlock), part_bytes_);
+  part_bytes_ = 0;
 }
 
 uint64_t Checksum::value() const {

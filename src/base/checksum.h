@@ -19,7 +19,7 @@ class Checksum {
   }
   // Calls read(part) for each part that has been read, but not for the last bytes of less than a block.
   void add(std::span<const std::byte> bytes, const std::function<void(std::span<const std::byte>)>& read);
-  // The same for bytes that arrive in parts: the sum is that of all parts together, once they have ended.
+  // The same for bytes that arrive in parts: after end_parts() the value is that of all parts put together.
   void add_part(std::span<const std::byte> part);
   void end_parts();
   uint64_t value() const;
@@ -32,8 +32,8 @@ class Checksum {
   void add_rest(std::span<const std::byte> rest, size_t size);
 
   std::array<uint64_t, kLanes> lanes_{};
-  std::array<std::byte, kBlock> block_{};  // the begun one, of parts
-  size_t of_parts_ = 0;                    // bytes
+  std::array<std::byte, kBlock> block_{};  // the block that the parts so far have begun
+  size_t part_bytes_ = 0;                  // of all parts so far
 };
 
 }  // namespace heed

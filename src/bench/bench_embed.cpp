@@ -76,11 +76,11 @@ EmbedBenchCase parse_case(const std::string& text, int64_t max_length) {
   return found;
 }
 
-std::vector<EncodedText> random_texts(const EmbedBenchCase& one, int64_t vocabulary) {
-  std::vector<EncodedText> texts(static_cast<size_t>(one.texts));
+std::vector<EncodedText> random_texts(const EmbedBenchCase& bench_case, int64_t vocabulary) {
+  std::vector<EncodedText> texts(static_cast<size_t>(bench_case.texts));
   uint64_t draw = 0;
   for (EncodedText& text : texts) {
-    for (int64_t i = 0; i < one.tokens; ++i) {
+    for (int64_t i = 0; i < bench_case.tokens; ++i) {
       const double share = uniform_draw(RandomKey{kEmbedSeed}, draw++);
       text.ids.push_back(static_cast<int32_t>(share * static_cast<double>(vocabulary)));
     }
@@ -91,8 +91,8 @@ std::vector<EncodedText> random_texts(const EmbedBenchCase& one, int64_t vocabul
 
 double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
-void measure(const TextReader& reader, double seconds, EmbedBenchCase& one) {
-  const std::vector<EncodedText> texts = random_texts(one, reader.model.config().source_vocabulary);
+void measure(const TextReader& reader, double seconds, EmbedBenchCase& bench_case) {
+  const std::vector<EncodedText> texts = random_texts(bench_case, reader.model.config().source_vocabulary);
   const auto run = [&] { (void)embeddings(reader, texts, {}); };
   run();
   run();
@@ -103,20 +103,20 @@ void measure(const TextReader& reader, double seconds, EmbedBenchCase& one) {
     times.push_back(seconds_now() - begin);
     processor_times.push_back(processor_seconds() - processor_begin);
   }
-  one.processor_seconds = *std::ranges::min_element(processor_times);
-  one.best_seconds = *std::ranges::min_element(times);
-  one.seconds = median(times);
+  bench_case.processor_seconds = *std::ranges::min_element(processor_times);
+  bench_case.best_seconds = *std::ranges::min_element(times);
+  bench_case.seconds = median(times);
 }
 
 // Where the time goes in one pass over the texts, by all threads.
 std::vector<BenchOp> profiled_ops(const RandomModel& model, Backend& backend, DType storage,
-                                  const EmbedBenchCase& one) {
+                                  const EmbedBenchCase& bench_case) {
   Profile profile;
   profile.records = false;
   const auto profiled = make_profiled_backend(backend, profile);
   Lanes lanes(*profiled);
   const Inference inference = model.on(*profiled);
-  const std::vector<EncodedText> texts = random_texts(one, inference.model.config().source_vocabulary);
+  const std::vector<EncodedText> texts = random_texts(bench_case, inference.model.config().source_vocabulary);
   std::vector<const EncodedText*> batch;
   std::ranges::transform(texts, std::back_inserter(batch), [](const EncodedText& text) { return &text; });
   const Sequences sequences = sequences_of(batch, inference.model.config().token_types);
@@ -141,8 +141,8 @@ EmbedBenchReport bench_embed(const EmbedBenchOptions& options) {
   const DType storage = inference_type(options.precision);
   require<ConfigError>(options.seconds > 0.0, "bench", "{} seconds, expected more than 0", options.seconds);
   std::vector<EmbedBenchCase> cases;
-  for (const std::string& one : options.cases.empty() ? kEmbedBenchCases : options.cases) {
-    cases.push_back(parse_case(one, shape.config.max_length));
+  for (const std::string& name : options.cases.empty() ? kEmbedBenchCases : options.cases) {
+    cases.push_back(parse_case(name, shape.config.max_length));
   }
   const std::unique_ptr<Backend> backend = make_cpu_backend(thread_count(options.threads));
   const RandomModel model(*backend, shape.config, storage, options.weights, kEmbedSeed);
@@ -156,10 +156,10 @@ EmbedBenchReport bench_embed(const EmbedBenchOptions& options) {
       .weights = options.weights,
       .threads = backend->threads(),
       .parameters = model.parameters()};
-  for (EmbedBenchCase& one : cases) {
-    measure({inference.model, storage, lanes}, options.seconds, one);
-    one.ops = profiled_ops(model, *backend, storage, one);
-    report.cases.push_back(std::move(one));
+  for (EmbedBenchCase& bench_case : cases) {
+    measure({inference.model, storage, lanes}, options.seconds, bench_case);
+    bench_case.ops = profiled_ops(model, *backend, storage, bench_case);
+    report.cases.push_back(std::move(bench_case));
   }
   report.peak_memory_bytes = peak_memory_bytes();
   return report;

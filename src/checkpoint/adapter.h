@@ -35,7 +35,8 @@ void save_adapter(const ModelFolder& folder, const AdapterDescription& descripti
 // adapter.
 AdapterDescription load_adapter(const ModelFolder& folder);
 
-// What tells a base from others: what its file says or, of another program's model, what an import of it would say.
+// What identifies a base: the checksum in its file or, for another program's model, the one that an import of it would
+// have.
 std::string checksum_of_weights(const TensorFile& file);
 
 // Where the base is expected, and whether it is there.

@@ -15,7 +15,7 @@ struct StoredChatTemplate {
   std::optional<std::string> bos_token, eos_token;
 };
 
-// chat_template.jinja, or else "chat_template" of tokenizer_config.json: a text, or a list of named ones, of which the
+// chat_template.jinja, or else "chat_template" of tokenizer_config.json: a text, or a list of named texts, in which the
 // one named "default" counts. ConfigError, naming both, when the folder has neither; FormatError for a file that is not
 // what it should be.
 StoredChatTemplate load_chat_template(const ModelFolder& folder);

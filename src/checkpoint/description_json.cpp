@@ -30,7 +30,7 @@ template <class Names>
 auto named_in(const json& object, const char* name, const Names& names, const std::string& where) {
   const auto text = member(object, name, json::value_t::string, where).get<std::string>();
   const auto it = std::ranges::find(names, text, &Names::value_type::first);
-  require<FormatError>(it != names.end(), where, "\"{}\" is \"{}\", which is no such thing", name, shown(text));
+  require<FormatError>(it != names.end(), where, "\"{}\" is \"{}\", which is unknown", name, shown(text));
   return it->second;
 }
 
@@ -48,12 +48,15 @@ std::vector<int32_t> parse_tokens(const json& object, const char* name, const Mo
 }  // namespace
 
 ModelMarks parse_marks(const json& object, const ModelConfig& config, const std::string& where) {
-  require_known_keys(object, {"target_start", "language_form", "ends", "suppressed", "at_limit", "family"}, "marks",
-                     where);
+  require_known_keys(object,
+                     {"target_start", "language_form", "ends", "suppressed", "at_limit", "family", "output_layer"},
+                     "marks", where);
   ModelMarks marks{.target_start = parse_tokens(object, "target_start", config, where),
-                   .language_form = member(object, "language_form", json::value_t::string, where).get<std::string>(),
-                   .ends = parse_tokens(object, "ends", config, where)};
+                   .language_form = member(object, "language_form", json::value_t::string, where).get<std::string>()};
   // Models that were imported by earlier versions have none of these.
+  if (object.contains("ends")) {
+    marks.ends = parse_tokens(object, "ends", config, where);
+  }
   if (object.contains("suppressed")) {
     marks.suppressed = parse_tokens(object, "suppressed", config, where);
   }
@@ -62,6 +65,9 @@ ModelMarks parse_marks(const json& object, const ModelConfig& config, const std:
   }
   if (object.contains("family")) {
     marks.family = member(object, "family", json::value_t::string, where).get<std::string>();
+  }
+  if (object.contains("output_layer")) {
+    marks.output_layer = named_in(object, "output_layer", kOutputLayerNames, where);
   }
   return marks;
 }
@@ -130,6 +136,9 @@ json to_json(const ModelMarks& marks) {
   }
   if (!marks.family.empty()) {
     object["family"] = marks.family;
+  }
+  if (marks.output_layer != OutputLayer::present) {
+    object["output_layer"] = name_among(kOutputLayerNames, marks.output_layer);
   }
   return object;
 }

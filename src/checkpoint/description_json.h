@@ -13,14 +13,14 @@
 
 namespace heed {
 
-// FormatError, with the likeliest one that was meant, for a key that is not among the names. `what` is the object.
+// FormatError, with the name that was probably meant, for a key that is not among the names. `what` names the object.
 void require_known_keys(const nlohmann::json& object, const std::vector<std::string_view>& names, std::string_view what,
                         const std::string& where);
-// FormatError where it is not there, or of another type.
+// FormatError where it is missing or has another type.
 const nlohmann::json& member(const nlohmann::json& object, const char* name, nlohmann::json::value_t type,
                              const std::string& where);
 
-// FormatError for tokens that the model does not have, and for what is not known.
+// FormatError for tokens that the model does not have, and for unknown keys and names.
 ModelMarks parse_marks(const nlohmann::json& object, const ModelConfig& config, const std::string& where);
 TextPrompts parse_prompts(const nlohmann::json& object, const std::string& where);
 DecodingDefaults parse_decoding(const nlohmann::json& object, const std::string& where);

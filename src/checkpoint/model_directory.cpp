@@ -197,7 +197,7 @@ std::shared_ptr<const Tokenizer> load_tokenizer_of(const TokenizerRole& role, co
   return tokenizer;
 }
 
-// Writes them, and names them as parse_tokenizers() reads it.
+// Writes the tokenizers' files. Returns their names, as parse_tokenizers() reads them.
 json save_tokenizers(const ModelFolder& folder, Architecture architecture, const Tokenizers& tokenizers) {
   const std::span<const TokenizerRole> roles = tokenizer_roles(architecture);
   ensure(tokenizers.size() == roles.size(), "model directory", "{} tokenizers for {} roles", tokenizers.size(),

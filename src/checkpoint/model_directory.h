@@ -46,7 +46,7 @@ struct ModelDescription {
   ModelMarks marks;
   // What it reads before texts that it embeds; heed's own have none.
   TextPrompts prompts;
-  // How its files say that it is decoded; heed's own say nothing.
+  // How its files say that it is to be decoded; heed's own say nothing.
   DecodingDefaults decoding;
 };
 

@@ -91,9 +91,12 @@ const Tokenizer& StoredModel::tokenizer(std::string_view role) const {
 }
 
 void require_architecture(const ModelFolder& folder, Architecture architecture) {
-  const Architecture found = load_description(folder).config.architecture;
+  const ModelDescription description = load_description(folder);
+  const Architecture found = description.config.architecture;
   require<FormatError>(found == architecture, folder.path.string(), "holds {}, but {} is needed here; {}",
                        describe(found), describe(architecture), commands_for(found));
+  require<FormatError>(description.marks.output_layer == OutputLayer::present, folder.path.string(),
+                       "was saved without the layer that writes text, to embed texts; heed embed takes it");
 }
 
 // Only a few rows of a table are read.

@@ -17,7 +17,7 @@
 namespace heed {
 namespace {
 
-// Its bytes are brought to the host when they are asked for.
+// Its bytes are copied to the host when they are asked for.
 TensorSource source_of(const Weight& weight, Backend& backend) {
   const ConstView master = weight.trainable().master();
   ensure(master.type() == DType::f32, "weights", "masters of {}, expected f32", master);

@@ -33,13 +33,13 @@ struct Option {
 
   bool is_called(std::string_view word) const { return word == name || (!old_name.empty() && word == old_name); }
   bool is_positional() const { return !name.starts_with('-'); }
-  bool takes_path() const { return value == "DIR" || value == "RECIPE" || value.starts_with("FILE"); }
+  bool takes_path() const { return value == "DIR" || value == "PATH" || value == "RECIPE" || value.starts_with("FILE"); }
 };
 
 // An option whose value goes to `target`, which holds the default and must outlive the command. `names` is the option's
 // name and the name of its value: "--beam N"; "RECIPE" alone is a positional argument. A list takes one word each time,
-// or, when the value's name ends with "..." ("--input FILE..."), all words that follow. A value named DIR, FILE or
-// RECIPE is a path, which must not be empty.
+// or, when the value's name ends with "..." ("--input FILE..."), all words that follow. A value named DIR, FILE,
+// PATH or RECIPE is a path, which must not be empty.
 Option option(const std::string& names, std::string& target, std::string help);
 Option option(const std::string& names, std::vector<std::string>& target, std::string help);
 Option option(const std::string& names, int& target, std::string help);

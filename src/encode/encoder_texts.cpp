@@ -85,10 +85,10 @@ EncodedText encode_masked(const Tokenizer& tokenizer, const std::string& text, T
 
 EncodedText encode_prompted(const PromptedReading& reading, const TextOrPair& text, const std::string& where) {
   const Tokenizer& tokenizer = reading.tokenizer;
-  const auto ids = [&](const std::string& one) {
-    require_text(one, where);
-    return ids_of(reading.architecture == Architecture::causal_lm ? encode_text(tokenizer, one)
-                                                                  : tokenizer.encode(one));
+  const auto ids = [&](const std::string& part) {
+    require_text(part, where);
+    return ids_of(reading.architecture == Architecture::causal_lm ? encode_text(tokenizer, part)
+                                                                  : tokenizer.encode(part));
   };
   const bool is_pair = text.second != nullptr;
   require<ConfigError>(!is_pair || reading.architecture == Architecture::encoder, where,

@@ -20,7 +20,7 @@ struct EncodedText {
   std::vector<int32_t> ids, types;
   std::vector<int32_t> first_of_words;  // the row of each word's first token, where labels are of words
   std::vector<int32_t> masks;           // the rows of masks, where they are to be filled
-  int64_t unpooled = 0;                 // rows at its beginning that its embedding is not made of
+  int64_t unpooled = 0;                 // rows at its beginning that its embedding leaves out
 };
 
 // A text, or two that are read together.
@@ -49,7 +49,7 @@ EncodedText encode_line(const Tokenizer& tokenizer, const std::string& line, Tex
 EncodedText encode_masked(const Tokenizer& tokenizer, const std::string& text, TokenId mask, int64_t max_length,
                           const std::string& where);
 
-// How a model of any kind reads a text to embed it: behind a prompt, if there is one.
+// How a model of any kind reads a text to embed it: after a prompt, if there is one.
 struct PromptedReading {
   Architecture architecture;
   const Tokenizer& tokenizer;
@@ -58,8 +58,8 @@ struct PromptedReading {
   std::string prompt = {};
   PooledPrompt pooled = PooledPrompt::yes;
 };
-// ConfigError for a pair where the model is no encoder; FormatError as above. Empty texts have the tokens around them
-// alone, and where there are none, FormatError.
+// ConfigError for a pair where the model is not an encoder; FormatError as above. An empty text consists of the tokens
+// around it; where there are none, it is a FormatError.
 EncodedText encode_prompted(const PromptedReading& reading, const TextOrPair& text, const std::string& where);
 
 // FormatError also for an empty list of words.

@@ -45,7 +45,7 @@ Batches cut_into_batches(std::span<const EncodedText> texts, std::span<const siz
   return batches;
 }
 
-// Whether lanes that take the batches in turn have about the same to do.
+// Whether lanes that take the batches in turn have about equally much to do.
 bool are_even(std::span<const EncodedText> texts, const Batches& batches, int64_t lanes) {
   std::vector<int64_t> loads(static_cast<size_t>(lanes), 0);
   int64_t all = 0;
@@ -81,8 +81,8 @@ std::vector<float> floats_of(ConstView rows) {
   return values;
 }
 
-// Reads all texts: make(pass, sequences, texts of the batch) gives a matrix, of whose rows rows_of(text) belong to each
-// text; take(rows) is what becomes of them.
+// Reads all texts: make(pass, sequences, texts of the batch) gives a matrix with rows_of(text) rows for each text, and
+// take(rows) makes a text's result of its rows.
 template <class Make, class RowsOf, class Take>
 auto read_all(const TextReader& reader, std::span<const EncodedText> texts, Make make, RowsOf rows_of, Take take) {
   const Batches batches = reading_batches(texts, reader.lanes.count());
@@ -176,7 +176,7 @@ std::vector<TokenGuess> guesses_of(std::span<const float> logits, const GuessOpt
     const float left = logits[static_cast<size_t>(a)], right = logits[static_cast<size_t>(b)];
     return left > right || (left == right && a < b);
   };
-  // A heap gives them one by one: mostly few are asked for.
+  // A heap, since usually only a few are asked for.
   std::ranges::make_heap(order, [&](int32_t a, int32_t b) { return is_before(b, a); });
   std::vector<TokenGuess> guesses;
   while (!order.empty() && std::ssize(guesses) < options.count) {

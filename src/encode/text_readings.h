@@ -1,5 +1,5 @@
-// What a model makes of texts, read in batches of similar lengths: what its head, or its rows, give for each. What a
-// text gets does not depend on the others.
+// What a model computes from texts, which are read in batches of similar lengths: scores of its head, or embeddings. A
+// text's result does not depend on the others.
 #pragma once
 
 #include <functional>
@@ -23,8 +23,8 @@ struct TextReader {
 // The scores that an encoder's head gives each text: one for each label, or for each label of each word, word by word.
 std::vector<std::vector<float>> head_scores(const TextReader& reader, std::span<const EncodedText> texts);
 
-// The embedding of each text by a model of any kind: its last layer's rows (of an encoder-decoder, its encoder's), pooled
-// this way or the model's own, and its text layer where it has one.
+// The embedding of each text by a model of any kind: its last layer's rows (of an encoder-decoder, its encoder's),
+// pooled this way or the model's own, and its text layer where it has one.
 std::vector<std::vector<float>> embeddings(const TextReader& reader, std::span<const EncodedText> texts,
                                            std::optional<Pooling> pooling);
 

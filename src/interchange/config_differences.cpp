@@ -67,7 +67,7 @@ std::string_view said(Bias bias) { return bias == Bias::present ? "true" : "fals
 // Scales are computed in more than one way, and f32 has fewer digits.
 constexpr const char* kNearlyAll = "{:.12g}";
 
-// Settings whose value may be said in several ways: what they come to.
+// Settings whose value can be written in several ways, with what they amount to.
 Shown resolved(const ModelConfig& c) {
   const int64_t layers = std::max<int64_t>(1, c.layers_of_deepest_stack());
   const auto width = c.width_of_head();
@@ -96,11 +96,11 @@ Shown resolved(const ModelConfig& c) {
       {"norm_bias", c.norm == NormKind::layer ? std::string(said(c.bias_of_norms())) : ""}};
 }
 
-// Those that others in resolved() stand for.
+// Settings that are contained in those of resolved().
 constexpr std::array<std::string_view, 4> kResolvedElsewhere{"bias", "window", "encoder_attention",
                                                              "decoder_attention"};
 
-// A setting as a recipe gives it, and what it comes to.
+// A setting as a recipe gives it, and what it amounts to.
 struct ShownSetting {
   std::string name, given, meant;
 };
@@ -127,8 +127,8 @@ std::vector<SettingDifference> config_differences(const ModelConfig& a, const Mo
                         std::ranges::find(kResolvedElsewhere, name) == kResolvedElsewhere.end() &&
                         (is_read(name, a) || is_read(name, b));
     if (counts && meant != second[i].meant) {
-      // What stands in the file is known better; where that is the same, or the pattern is that of a window, what it
-      // comes to.
+      // Users know what stands in their file. Where that is equal, or the setting is a pattern, what it amounts to is
+      // shown.
       const bool by_file = given != second[i].given && name != "attention";
       found.push_back(
           {fmt::format("{} = {}", name, by_file ? given : meant), by_file ? second[i].given : second[i].meant});

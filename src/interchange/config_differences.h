@@ -13,7 +13,7 @@ struct SettingDifference {
   std::string setting, other;
 };
 
-// Without those that the models do not read, that only training reads, or that say the same in other words.
+// Leaves out settings that the models do not read, that only training reads, or that mean the same in other words.
 std::vector<SettingDifference> config_differences(const ModelConfig& a, const ModelConfig& b);
 
 }  // namespace heed

@@ -1,4 +1,4 @@
-// Where another program's tensor has the rows that heed has.
+// Where another program's tensor has heed's rows.
 #pragma once
 
 #include "interchange/naming.h"
@@ -14,8 +14,8 @@ struct ForeignLayout {
         rotary_width(config.rotary_width > 0 ? config.rotary_width : config.width_of_head()),
         heads(config.heads) {}
 
-  // Which of the tensor's `rows` rows, of its roles, has heed's row. heed's row c and row c + width / 2 of a head are
-  // neighbours where pairs are; queries, keys and values of a head are neighbours where they are grouped by heads.
+  // Which of the tensor's `rows` rows is heed's row `row`. rotated_pairs: rows c and c + rotary_width / 2 of a head are
+  // neighbours. grouped_by_heads: the queries, keys and values of a head follow each other.
   int64_t row_in(ForeignForm form, int64_t row, int64_t rows) const {
     if (form == ForeignForm::rotated_pairs) {
       const int64_t in_head = row % head_width, half = rotary_width / 2;

@@ -117,7 +117,7 @@ struct RoundedBlocks {
  private:
   static constexpr int64_t kInt4Block = 32;
 
-  // Rounded scales over exact ones.
+  // Each block's rounded scale divided by its exact one.
   static std::vector<float> scale_changes(const ArchiveTensor& tensor, int64_t first, size_t values) {
     const BlockSize block = block_of(ForeignType::q4_0);
     std::vector<float> changes;
@@ -258,10 +258,10 @@ std::span<const std::byte> ForeignWeights::rows(const StoredTensor& tensor, RowS
   return buffer;
 }
 
-// Some rows that follow each other there, too.
+// Rows that follow each other in the file too.
 void ForeignWeights::read_converted(const Piece& piece, const StoredTensor& tensor, RowSpan rows, std::byte* to) const {
   const BlockSize block = block_of(ForeignType::q4_0);
-  // Values behind each stored one: two of four bits in a byte, or all that share a scale.
+  // Values for each stored element: two of four bits in a byte, or all that share a scale.
   const int64_t each = tensor.type == StoredType::u8 ? 2 : tensor.type == StoredType::bf16 ? block.elements : 1;
   const int64_t columns = tensor.elements() / tensor.rows() * each, elements = rows.count * columns;
   if (each > 1) {

@@ -22,7 +22,7 @@ constexpr std::array kKin{
 };
 const KinRow& row_of_kin(KinForm form) { return *std::ranges::find(kKin, form, &KinRow::form); }
 
-// What llama.cpp takes for the layers of Gemma 3 that see a window alone.
+// The rotary base that llama.cpp takes for layers of Gemma 3 that see only a window.
 constexpr double kBaseOfLocalLayers = 10000.0;
 constexpr int64_t kUsualPeriod = 6;
 
@@ -48,7 +48,7 @@ std::optional<int64_t> window_of_layer(const ModelConfig& c, int64_t layer) {
 }
 
 struct Windows {
-  int64_t size, period;  // each layer that is not the last of a period has one
+  int64_t size, period;  // all layers but the last of each period have one
 };
 
 std::optional<Windows> windows_of(KinForm form, const ModelConfig& c) {
@@ -76,7 +76,7 @@ std::optional<Windows> windows_of(KinForm form, const ModelConfig& c) {
 
 bool is_local(const ModelConfig& c, int64_t layer) { return window_of_layer(c, layer).value_or(0) > 0; }
 
-// One value in the layers that see everything, and the given one in those with a window.
+// Whether layers with a window have the value `of_local`, and all others share one value.
 bool is_split(const ModelConfig& c, const PerLayer<double>& setting, double of_local) {
   std::optional<double> of_full;
   for (int64_t layer = 0; layer < c.decoder_layers; ++layer) {
@@ -93,7 +93,7 @@ bool is_split(const ModelConfig& c, const PerLayer<double>& setting, double of_l
   return true;
 }
 
-// That of the layers that see everything; of the first one where there are none.
+// The value of the layers that see everything; where there are none, that of the first layer.
 double value_of_full(const ModelConfig& c, const PerLayer<double>& setting) {
   for (int64_t layer = 0; layer < c.decoder_layers; ++layer) {
     if (!is_local(c, layer)) {
@@ -103,7 +103,7 @@ double value_of_full(const ModelConfig& c, const PerLayer<double>& setting) {
   return setting.of(0);
 }
 
-// What llama.cpp multiplies scores by.
+// Whether scores are scaled as llama.cpp scales them.
 bool has_scale_of(KinForm form, const ModelConfig& c) {
   const bool is_largest = c.decoder_layers == row_of_kin(form).layers_of_largest;
   const int64_t width = is_largest ? c.model / c.heads : c.width_of_head();

@@ -30,7 +30,7 @@ std::vector<std::byte> converted(std::span<const float> values, Convert convert)
   return bytes;
 }
 
-// Whether f16 has a number near it: the next one above the largest would be twice as far away as this.
+// Whether the value rounds to a finite f16: the step above the largest would be 32.
 bool reaches(float value) { return std::abs(value) < kLargestHalf + 16.0F; }
 
 bool is_exact(StoredType type, float value) {
@@ -91,7 +91,7 @@ std::vector<int64_t> shape_of(const NamedTensor& tensor) {
                                                 : std::vector{rows, tensor.columns()};
 }
 
-// That of all its rows, or else f32.
+// The type that all of its rows have, or else f32.
 StoredType type_of_rows(const NamedTensor& tensor, const TensorFile& stored) {
   const auto type_of = [&](const WeightRows& part) { return stored.at(part.weight->name()).type; };
   const StoredType first = type_of(tensor.rows.front());

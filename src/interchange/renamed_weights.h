@@ -18,14 +18,14 @@ struct RenamedTensor {
   std::string name;
   std::vector<int64_t> shape;
   StoredType type;
-  std::vector<std::string> copies;  // names under which the same may stand, too
+  std::vector<std::string> copies;  // other names for the same tensor
   // In this type, row by row; put together when they are asked for. FormatError for values that f16 does not reach.
   std::function<std::vector<std::byte>()> bytes;
 };
 
-// All weights by the other program's names, in its order. Without a type, matrices have their own and vectors that of
-// the first matrix, where it holds their values exactly, or else f32. They refer to the file. ConfigError, naming
-// `where`, for weights that differ, but are one tensor there.
+// All weights by the other program's names, in its order. Without a type, matrices keep theirs, and vectors have that
+// of the first matrix where it holds their values exactly, or else f32. The tensors refer to the file. ConfigError,
+// naming `where`, for weights that differ but are one tensor in the other program.
 std::vector<RenamedTensor> renamed_weights(const ForeignNames& names, const ModelConfig& config,
                                            const TensorFile& stored, std::optional<StoredType> type,
                                            const std::string& where);

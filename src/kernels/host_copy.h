@@ -1,4 +1,4 @@
-// Values between the host's memory and a backend's. On a backend of the host nothing is copied that is there already.
+// Moves values between the host's memory and a backend's. What a backend has in the host's memory is not copied.
 #pragma once
 
 #include <span>
@@ -7,11 +7,11 @@
 
 namespace heed {
 
-// Zeros that outlive a step, with memory behind them on every backend of the host, whoever counts what a step needs.
+// Zeros that outlive a step. They have memory of their own even on the backend that only counts what a step needs.
 Tensor keep_readable(Backend& backend, Shape shape, DType type);
 
-// A view's elements in the host's memory, to be read: the view itself where it is there, else a copy, for which all that
-// was enqueued is waited for.
+// A view's elements in the host's memory, to be read: the view itself where it is there, else a copy, which waits until
+// all that was enqueued is computed.
 class HostCopy {
  public:
   HostCopy(Backend& backend, const ConstView& view);
@@ -23,8 +23,8 @@ class HostCopy {
   ConstView view_;
 };
 
-// Room in the host's memory for what a view is to hold: the view itself where it is there, else memory of its own, whose
-// contents put() brings to the view. It holds the view's values at first if they are asked for.
+// Room in the host's memory for what a view is to hold: the view itself where it is there, else separate memory, which
+// put() copies to the view. With Holds::values it holds the view's values at first.
 class HostRoom {
  public:
   enum class Holds : uint8_t { nothing, values };
@@ -39,7 +39,7 @@ class HostRoom {
   Tensor own_;
 };
 
-// to: contiguous, as many elements as there are values.
+// Copies the values to `to`, which is contiguous and has as many elements.
 void put_values(Backend& backend, std::span<const int32_t> values, const View& to);
 
 }  // namespace heed

@@ -81,7 +81,7 @@ class Backend {
 
   virtual std::string_view name() const = 0;
   virtual Device device() const = 0;
-  virtual std::string device_name() const { return {}; }  // of what is not the processor
+  virtual std::string device_name() const { return {}; }  // empty for the processor
   virtual DType master_type() const = 0;
   virtual bool supports(DType storage) const = 0;  // asked when a model is built
   virtual int threads() const = 0;

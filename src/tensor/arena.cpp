@@ -183,7 +183,7 @@ bool Arena::extend(int64_t bytes) {
 }
 
 bool Arena::add_range(int64_t bytes) {
-  // Ranges of a device may be neighbours, and still no block may lie in two of them: a gap stays between them.
+  // A device's ranges may be neighbours, but no block may lie in two of them: a gap stays between them.
   std::byte* const address =
       source_ != nullptr ? source_->allocate(bytes + kDeviceAlignment) : map_memory(distant_address(), bytes);
   if (address == nullptr) {

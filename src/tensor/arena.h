@@ -18,9 +18,10 @@ enum class Backing : uint8_t { memory, none };
 
 // A first-fit allocator over memory that grows as it is used: by a quarter at least, in place where the addresses
 // behind it are free, else by another range. Nothing is reserved ahead, so limits of the address space and systems that
-// count reservations see what is used. Of a device it comes from a MemorySource, by ranges. The memory is kept between steps: once the largest batch has been seen, a step
-// asks the system for nothing. Forward allocates in order and backward releases in reverse, so the blocks behave like a
-// stack, while gradients fill the holes. Not thread-safe: one pass, one arena; that of a device is.
+// count reservations see what is used. A device's memory comes from a MemorySource, in ranges. The memory is kept
+// between steps: once the largest batch has been seen, a step asks the system for nothing. Forward allocates in order
+// and backward releases in reverse, so the blocks behave like a stack, while gradients fill the holes. An arena of a
+// device is thread-safe; one of the host is not: it belongs to one pass.
 class Arena {
  public:
   explicit Arena(Backing backing = Backing::memory);
@@ -49,8 +50,8 @@ class Arena {
     int64_t bytes_ = 0;
   };
 
-  // 64-byte aligned, of a device 256; contents undefined. Zero bytes give an empty block. IoError where the system has no
-  // more, DeviceError where a device has not.
+  // 64-byte aligned, on a device 256; contents undefined. Zero bytes give an empty block. IoError when the system has
+  // no more memory, DeviceError when the device has none.
   Block allocate(int64_t bytes);
 
   Device device() const { return source_ != nullptr ? source_->device() : Device::cpu; }
@@ -74,8 +75,8 @@ class Arena {
   void note_use(const Block& block);
 
   Backing backing_;
-  MemorySource* source_ = nullptr;      // of what is not the host's memory
-  mutable std::mutex mutex_;            // of the rest, with a source
+  MemorySource* source_ = nullptr;      // of a device; null for the host's memory
+  mutable std::mutex mutex_;            // guards the rest where there is a source
   std::vector<Range> ranges_;           // the last one grows
   std::map<std::byte*, int64_t> free_;  // by address, neighbours always merged
   int64_t in_use_ = 0, peak_ = 0;

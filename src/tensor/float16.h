@@ -14,8 +14,8 @@ inline float widened_half(uint16_t half) {
   return std::bit_cast<float>(scaled | infinite | static_cast<uint32_t>(half & 0x8000U) << 16U);
 }
 
-// The other way round, to nearest, ties to even, for |x| that rounds to no more than 65,504. Added to 0.5, what is below
-// the smallest normal number is rounded to its last bit.
+// The other way round, to nearest, ties to even, for |x| that rounds to at most 65,504. Adding 0.5 rounds numbers below
+// the smallest normal one to their last bit.
 inline uint16_t narrowed_half(float x) {
   const auto bits = std::bit_cast<uint32_t>(x), magnitude = bits & 0x7fffffffU;
   const uint32_t normal = (magnitude + 0xfffU + (magnitude >> 13U & 1U) - 0x38000000U) >> 13U;

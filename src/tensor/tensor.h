@@ -65,7 +65,7 @@ class ConstView {
   ConstView column_range(int64_t first, int64_t count) const;
   ConstView row_range(int64_t first, int64_t count) const;
   ConstView as_column() const;  // of one row: its elements as rows of one
-  // Other rows of the same memory, from the first element on, for who knows that they lie within it.
+  // The same memory divided into other rows, from the first element on; the caller knows that they lie within it.
   ConstView regrouped(int64_t rows, int64_t columns, int64_t stride) const;
   std::string text() const;  // "bf16[2048, 512]"
 
@@ -160,8 +160,8 @@ inline void* device_address(const View& view) {
 class Tensor {
  public:
   Tensor() = default;
-  Tensor(Shape shape, DType type);                // zeros, the host's memory, of its own
-  Tensor(Shape shape, DType type, Arena& arena);  // undefined contents, where the arena is
+  Tensor(Shape shape, DType type);                // zeros, in the host's memory
+  Tensor(Shape shape, DType type, Arena& arena);  // undefined contents, in the arena's memory
   // Somebody else's memory, or an address alone, behind which there is none.
   static Tensor at(void* address, Shape shape, DType type);
 

@@ -6,7 +6,7 @@ namespace heed {
 namespace {
 
 template <class Value>
-void give_one(const std::optional<Value>& value, Value& option) {
+void set_option(const std::optional<Value>& value, Value& option) {
   option = value.value_or(option);
 }
 
@@ -16,25 +16,25 @@ std::string shown_default(EarlyStopping value) { return std::string(name_among(k
 
 }  // namespace
 
-void DecodingDefaults::give(TranslationOptions& options) const {
-  give_one(beam, options.beam);
-  give_one(length_penalty, options.length_penalty);
-  give_one(early_stopping, options.early_stopping);
-  give_one(max_tokens, options.max_length);
-  give_one(min_tokens, options.rules.min_length);
-  give_one(no_repeat_ngram, options.rules.no_repeat_ngram);
+void DecodingDefaults::apply_to(TranslationOptions& options) const {
+  set_option(beam, options.beam);
+  set_option(length_penalty, options.length_penalty);
+  set_option(early_stopping, options.early_stopping);
+  set_option(max_tokens, options.max_length);
+  set_option(min_tokens, options.rules.min_length);
+  set_option(no_repeat_ngram, options.rules.no_repeat_ngram);
 }
 
-void DecodingDefaults::give(GenerationOptions& options) const {
-  give_one(beam, options.beam);
-  give_one(max_tokens, options.max_tokens);
-  give_one(min_tokens, options.rules.min_length);
-  give_one(no_repeat_ngram, options.rules.no_repeat_ngram);
-  give_one(temperature, options.sampling.temperature);
-  give_one(top_k, options.sampling.top_k);
-  give_one(top_p, options.sampling.top_p);
-  give_one(min_p, options.sampling.min_p);
-  give_one(repetition_penalty, options.sampling.repetition_penalty);
+void DecodingDefaults::apply_to(GenerationOptions& options) const {
+  set_option(beam, options.beam);
+  set_option(max_tokens, options.max_tokens);
+  set_option(min_tokens, options.rules.min_length);
+  set_option(no_repeat_ngram, options.rules.no_repeat_ngram);
+  set_option(temperature, options.sampling.temperature);
+  set_option(top_k, options.sampling.top_k);
+  set_option(top_p, options.sampling.top_p);
+  set_option(min_p, options.sampling.min_p);
+  set_option(repetition_penalty, options.sampling.repetition_penalty);
 }
 
 std::string describe(const DecodingDefaults& defaults) {

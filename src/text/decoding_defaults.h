@@ -17,9 +17,9 @@ struct DecodingDefaults {
 
   bool operator==(const DecodingDefaults&) const = default;
 
-  // Those of a translator, or of a language model, in the place of heed's own.
-  void give(TranslationOptions& options) const;
-  void give(GenerationOptions& options) const;
+  // Replaces a translator's, or a language model's, options where these say otherwise.
+  void apply_to(TranslationOptions& options) const;
+  void apply_to(GenerationOptions& options) const;
 };
 
 // Calls use(name, value) with a reference to each optional, by the names that config.json gives them.
@@ -38,7 +38,7 @@ void for_each_default(Defaults& defaults, const Use& use) {
   use("repetition_penalty", defaults.repetition_penalty);
 }
 
-// "beam 4, length_penalty 0.6"; empty where nothing is said.
+// "beam 4, length_penalty 0.6"; empty where none is set.
 std::string describe(const DecodingDefaults& defaults);
 
 }  // namespace heed

@@ -1,4 +1,4 @@
-// Texts that a model of embeddings reads before each text: what it is asked to do with it.
+// Prompts: texts that a model for embeddings reads before each text, to know what the embedding is for.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace heed {
 
-// Whether an embedding is made of the prompt's tokens too.
+// Whether an embedding includes the prompt's tokens.
 enum class PooledPrompt : uint8_t { no, yes };
 
 struct TextPrompt {

@@ -75,8 +75,8 @@ class Tokenizer {
 
   // The token that hides others from a masked language model: "<mask>" or "[MASK]"; kNoToken if there is none.
   virtual TokenId mask() const;
-  // encode(), where each place at which the text has the mask's piece is the mask. A space before it, which many tokens
-  // bring with them, belongs to it.
+  // encode(), where each occurrence of the mask's piece becomes the mask. A space before it, with which many tokens
+  // begin, belongs to the mask.
   virtual std::vector<TokenId> encode_masked(std::string_view text, TokenId mask) const;
 
   // What a token adds to a text, whatever its neighbours are: empty for tokens that decode() skips, and none for kinds

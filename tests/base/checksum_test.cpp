@@ -34,7 +34,7 @@ TEST(ChecksumTest, DependsOnEveryBitAndOnTheLength) {
   EXPECT_EQ(seen.size(), count);
 }
 
-TEST(ChecksumTest, IsThatOfTheWholeWhereBytesArriveInParts) {
+TEST(ChecksumTest, BytesThatArriveInPartsHaveTheChecksumOfTheWhole) {
   std::vector<uint8_t> bytes(1000);
   for (size_t i = 0; i < bytes.size(); ++i) {
     bytes[i] = static_cast<uint8_t>(i * 7);

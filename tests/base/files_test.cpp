@@ -43,7 +43,7 @@ TEST_F(Files, AreReadAsWritten) {
   EXPECT_EQ(entries(), 1U);
 }
 
-TEST(PlainName, IsThatOfAnEntryAndNoPath) {
+TEST(PlainName, IsTheNameOfAFileNotAPath) {
   for (const char* const name : {"a", ".a", "a.b", "..a", "ä b"}) {
     EXPECT_TRUE(is_plain_name(name)) << name;
   }

@@ -1,4 +1,4 @@
-// What generation_config.json says is how an imported model is decoded.
+// An imported model is decoded as its generation_config.json says.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ namespace {
 using nlohmann::json;
 using testing::ElementsAre;
 
-// A golden model with these generation settings in the place of its own; null takes the file away.
+// A golden model with these generation settings instead of its own; null removes the file.
 std::filesystem::path with_generation(const std::string& name, const json& settings, const json& in_config = {}) {
   const std::filesystem::path folder = folder_of_test();
   std::filesystem::remove_all(folder);
@@ -33,7 +33,7 @@ std::filesystem::path with_generation(const std::string& name, const json& setti
   return folder;
 }
 
-TEST(DecodingDefaultsOfHuggingFace, ASearchIsReadWithItsTokens) {
+TEST(DecodingDefaultsOfHuggingFace, TheSettingsOfABeamSearchAreRead) {
   const ForeignModel model =
       read_foreign_model(with_generation("encoder_decoders/bart", {{"num_beams", 6},
                                                                    {"length_penalty", 0.6},
@@ -72,7 +72,7 @@ TEST(DecodingDefaultsOfHuggingFace, WithoutTheFileTheSettingsAreThoseOfConfigJso
             DecodingDefaults{.early_stopping = EarlyStopping::off});
 }
 
-TEST(DecodingDefaultsOfHuggingFace, TokensAreDrawnOrNotAsTheFileSays) {
+TEST(DecodingDefaultsOfHuggingFace, TokensAreDrawnOnlyWhereTheFileSaysSo) {
   const auto decoding = [](const json& settings) {
     return read_foreign_model(with_generation("decoders/gpt2", settings)).decoding;
   };
@@ -95,21 +95,21 @@ TEST(DecodingDefaultsOfHuggingFace, WrongValuesAreRefused) {
   }
 }
 
-TEST(DecodingDefaults, TakeThePlaceOfHeedsOwnWhereTheySaySomething) {
+TEST(DecodingDefaults, ReplaceHeedsOwnWhereTheyAreSet) {
   TranslationOptions translation{.length_penalty = 0.5};
-  DecodingDefaults{.beam = 4, .max_tokens = 30, .early_stopping = EarlyStopping::off}.give(translation);
+  DecodingDefaults{.beam = 4, .max_tokens = 30, .early_stopping = EarlyStopping::off}.apply_to(translation);
   EXPECT_EQ(translation.beam, 4);
   EXPECT_EQ(translation.max_length, 30);
   EXPECT_EQ(translation.early_stopping, EarlyStopping::off);
   EXPECT_EQ(translation.length_penalty, 0.5);
   GenerationOptions generation{.max_tokens = 1000};
-  DecodingDefaults{.top_k = 50, .temperature = 0.6}.give(generation);
+  DecodingDefaults{.top_k = 50, .temperature = 0.6}.apply_to(generation);
   EXPECT_EQ(generation.max_tokens, 1000);
   EXPECT_EQ(generation.sampling.top_k, 50);
   EXPECT_EQ(generation.sampling.temperature, 0.6);
 }
 
-TEST(DecodingDefaults, StayWithAnImportedModel) {
+TEST(DecodingDefaults, AreKeptByAnImportedModel) {
   const std::filesystem::path source = with_generation("encoder_decoders/t5", {{"num_beams", 3},
                                                                                {"early_stopping", "never"},
                                                                                {"length_penalty", 1.5},

@@ -1,4 +1,4 @@
-// What a config.json says, as published models have it, and what is refused.
+// Settings of config.json as published models have them, and which are refused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,7 +7,9 @@
 
 #include "base/errors.h"
 #include "base/system/files.h"
+#include "checkpoint/imported_model.h"
 #include "checkpoint/model_directory.h"
+#include "checkpoint/stored_model.h"
 #include "interchange/huggingface/huggingface_model.h"
 #include "source_root.h"
 #include "test_folder.h"
@@ -17,7 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-// A golden model's directory, with other files in the place of some.
+// A golden model's directory with some files changed.
 class ChangedFolder {
  public:
   ChangedFolder(const std::string& golden, const std::map<std::string, json>& files) : folder_(folder_of_test()) {
@@ -66,18 +68,18 @@ std::string refusal_of(const std::string& golden, const json& changes) {
   return ChangedFolder(golden, {{"config.json", changes}}).refusal();
 }
 
-TEST(ForeignConfigs, PythiaNamesTheBaseOfItsRotaryPositionsInItsOwnWay) {
+TEST(ForeignConfigs, PythiasOwnNameForTheRotaryBaseIsRead) {
   const json published{{"rope_theta", nullptr}, {"partial_rotary_factor", nullptr}, {"rotary_emb_base", 5000}};
   const ModelConfig config = config_with("decoders/gpt-neox", published);
   EXPECT_EQ(config.rotary_base, PerLayer<double>(5000.0));
   EXPECT_EQ(config.rotary_width, config_with("decoders/gpt-neox", json::object()).rotary_width);
 }
 
-TEST(ForeignConfigs, FilesBeforeTheBaseOfRotaryPositionsWasASettingMeanTenThousand) {
+TEST(ForeignConfigs, OldFilesWithoutARotaryBaseMeanTenThousand) {
   EXPECT_EQ(config_with("decoders/llama", {{"rope_theta", nullptr}}).rotary_base, PerLayer<double>(10000.0));
 }
 
-TEST(ForeignConfigs, APartOfAHeadIsRotatedAlsoWhereTheNewerTableOfRotaryParametersSaysSo) {
+TEST(ForeignConfigs, ThePartOfAHeadThatIsRotatedIsAlsoReadFromNewerFiles) {
   const json newer{
       {"rope_theta", nullptr},
       {"rope_parameters", {{"rope_theta", 20000.0}, {"rope_type", "default"}, {"partial_rotary_factor", 0.7}}}};
@@ -88,12 +90,12 @@ TEST(ForeignConfigs, APartOfAHeadIsRotatedAlsoWhereTheNewerTableOfRotaryParamete
             "config.json: \"partial_rotary_factor\" is 0, expected above 0 and at most 1");
 }
 
-TEST(ForeignConfigs, LayersWithoutPositionsAreNotReadAsOthers) {
+TEST(ForeignConfigs, ModelsWithLayersWithoutPositionsAreRefused) {
   EXPECT_THAT(refusal_of("decoders/llama", {{"model_type", "smollm3"}, {"no_rope_layers", {1, 0}}}),
               testing::StartsWith("config.json: \"model_type\" is \"smollm3\", which heed does not read"));
 }
 
-TEST(ForeignConfigs, WindowsAreOfOneTokenOrMoreAndComeBackAfterOneLayerOrMore) {
+TEST(ForeignConfigs, WindowsAndTheirPeriodsMustBeAtLeastOne) {
   const json no_types{{"layer_types", nullptr}, {"sliding_window_pattern", 0}};
   EXPECT_EQ(refusal_of("decoders/gemma-3", no_types),
             "config.json: \"sliding_window_pattern\" is 0, expected at least 1");
@@ -102,7 +104,7 @@ TEST(ForeignConfigs, WindowsAreOfOneTokenOrMoreAndComeBackAfterOneLayerOrMore) {
   }
 }
 
-TEST(ForeignConfigs, ATranslationBeginsWithATokenOfTheVocabulary) {
+TEST(ForeignConfigs, TheTokenThatBeginsTranslationsMustBeInTheVocabulary) {
   for (const int64_t token : {int64_t{-1}, int64_t{54}, (int64_t{1} << 32) + 1}) {
     const ChangedFolder folder("encoder_decoders/marian",
                                {{"generation_config.json", {{"decoder_start_token_id", token}}}});
@@ -112,7 +114,7 @@ TEST(ForeignConfigs, ATranslationBeginsWithATokenOfTheVocabulary) {
   }
 }
 
-TEST(ForeignConfigs, ATokenizerThatEndsNoTextIsRefusedForTranslation) {
+TEST(ForeignConfigs, ATokenizerWithoutEosIsRefusedForTranslation) {
   const json without{{"eos_token", nullptr}};
   const ChangedFolder folder("encoder_decoders/t5",
                              {{"tokenizer.json", {{"added_tokens", json::array()}, {"post_processor", nullptr}}},
@@ -122,7 +124,7 @@ TEST(ForeignConfigs, ATokenizerThatEndsNoTextIsRefusedForTranslation) {
             "has no bos or no eos, which translation needs: learn the tokenizer with both");
 }
 
-TEST(ForeignConfigs, ModulesLieInTheModelsFolder) {
+TEST(ForeignConfigs, ModulesMustLieInTheModelsFolder) {
   for (const char* const path : {"..", ".", "../2_Dense", "/tmp"}) {
     json modules =
         json::parse(read_file(source_root() / "tests/interchange/golden/encoders/sentence-dense/modules.json"));
@@ -133,7 +135,7 @@ TEST(ForeignConfigs, ModulesLieInTheModelsFolder) {
   }
 }
 
-TEST(ForeignConfigs, PromptsAreTextsByName) {
+TEST(ForeignConfigs, PromptsMustBeTextsByName) {
   const char* const file = "config_sentence_transformers.json";
   const auto refusal_with = [&](const json& changes) {
     return ChangedFolder("encoders/sentence-cls", {{file, changes}}).refusal();
@@ -149,7 +151,40 @@ TEST(ForeignConfigs, PromptsAreTextsByName) {
   }
 }
 
-TEST(ForeignConfigs, OnlyAnEncoderHasADenseModule) {
+// RoBERTa's head, and so MPNet's and ELECTRA's, has its own activation; BERT's and DistilBERT's have the encoder's.
+TEST(ForeignConfigs, HeadsOfMaskedLanguageModelsHaveTheirFamilysActivation) {
+  const auto of_head = [](const std::string& golden, const char* key) {
+    return config_with("encoders/" + golden + "-masked", {{key, "relu"}}).head_layer;
+  };
+  EXPECT_EQ(of_head("roberta", "hidden_act"), Activation::gelu);
+  EXPECT_EQ(of_head("electra", "hidden_act"), Activation::gelu);
+  EXPECT_EQ(of_head("bert", "hidden_act"), Activation::relu);
+  EXPECT_EQ(of_head("distilbert", "activation"), Activation::relu);
+}
+
+TEST(ForeignConfigs, ALanguageModelWithoutItsOutputLayerOnlyEmbedsTexts) {
+  const auto refusal = [](const ModelFolder& model) {
+    try {
+      require_architecture(model, Architecture::causal_lm);
+    } catch (const FormatError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  for (const bool tied : {true, false}) {
+    const ChangedFolder folder("decoders/qwen3", {{"config.json", {{"tie_word_embeddings", tied}}}});
+    std::ofstream(folder.path() / "modules.json") << R"([{"type": "a.Transformer", "path": ""}])";
+    const ModelFolder imported{folder.path().string() + "-imported"};
+    write_imported_model(folder.path(), imported);
+    for (const ModelFolder& model : {ModelFolder{folder.path()}, imported}) {
+      EXPECT_EQ(load_description(model).config.tying, Tying::output);
+      EXPECT_EQ(refusal(model).find("saved without the layer that writes") != std::string::npos, !tied);
+    }
+    std::filesystem::remove_all(imported.path);
+  }
+}
+
+TEST(ForeignConfigs, ADenseModuleIsRefusedForOtherModelsThanEncoders) {
   const ChangedFolder folder("decoders/qwen3", {});
   std::ofstream(folder.path() / "modules.json")
       << R"([{"type": "a.Transformer", "path": ""}, {"type": "a.Dense", "path": "1_Dense"}])";

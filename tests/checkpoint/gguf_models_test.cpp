@@ -1,5 +1,5 @@
 // GGUF files as models: every setting counts, what heed lacks is refused by its key, and tokens, templates and blocks
-// are what they should be.
+// are read correctly.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -91,7 +91,7 @@ TEST_P(GgufSettingsOf, ChangeTheLogitsOrAreRefused) {
   const std::string prefix = file.metadata.text("general.architecture") + ".";
   int changed = 0;
   for (const std::string& key : file.metadata.keys()) {
-    // The longest text counts for no logits of a shorter one.
+    // The maximum length changes no logits of shorter texts.
     if (!key.starts_with(prefix) || key.ends_with("context_length")) {
       continue;
     }
@@ -99,7 +99,7 @@ TEST_P(GgufSettingsOf, ChangeTheLogitsOrAreRefused) {
     if (other.type(key) == kGgufF32) {
       other.set(key, other.value<float>(key) * 8.0F + 1e-3F);
     } else if (other.type(key) == kGgufU32) {
-      // From a longer pattern to none that has a full layer, too.
+      // A longer period may leave no full layer.
       other.set(key,
                 key.ends_with("pattern") || key.ends_with("sliding_window") ? 2U : other.value<uint32_t>(key) * 8 + 1);
     } else {
@@ -181,14 +181,14 @@ TEST(GgufModels, KeysThatNothingReadsAreReported) {
               testing::UnorderedElementsAre("llama.unheard_of", "tokenizer.ggml.unheard_of"));
 }
 
-TEST(GgufModels, AWindowOfZeroIsNone) {
+TEST(GgufModels, AWindowOfZeroMeansNoWindow) {
   EXPECT_EQ(read_foreign_model(ChangedGguf("mistral").path()).config.window, 5);
   EXPECT_EQ(read_foreign_model(ChangedGguf("mistral").set("llama.attention.sliding_window", 0U).path()).config.window,
             0);
 }
 
-TEST(GgufModels, EndsOfTurnsEndTexts) {
-  // <|end_of_text|> and <|eot_id|>, as files without keys for them have them.
+TEST(GgufModels, TokensThatEndTurnsEndTexts) {
+  // <|end_of_text|> and <|eot_id|> are known by their spelling, in files without keys for them.
   EXPECT_EQ(read_foreign_model(ChangedGguf("llama").path()).marks.ends, (std::vector<int32_t>{52, 53}));
   ChangedGguf spelled("llama");
   spelled.replace("<|eot_id|>", "<|xot_id|>").add("tokenizer.ggml.eot_token_id", kGgufU32, 7U);
@@ -249,7 +249,7 @@ TEST(GgufModels, MoreTokensThanRowsAreRefused) {
   EXPECT_THROW(read_foreign_tokenizers(file.path(), model), FormatError);
 }
 
-TEST(GgufModels, BosStandsBeforeTextsWhereTheFileOrTheKindSaysSo) {
+TEST(GgufModels, TextsBeginWithBosWhereTheFileOrTheKindOfTokenizerSaysSo) {
   const auto frame = [](const ChangedGguf& file) {
     const Tokenizers found = read_foreign_tokenizers(file.path(), read_foreign_model(file.path()));
     return found.front()->frame(1).size();
@@ -275,6 +275,11 @@ TEST(GgufModels, ChatTemplatesAreReadAndImported) {
   without.replace("tokenizer.chat_template", "tokenizer.chat_xemplate");
   EXPECT_THROW(load_chat_template({without.path()}), ConfigError);
   std::filesystem::remove_all(imported.path);
+  ChangedGguf damaged("gpt2");
+  damaged.add("tokenizer.chat_template", "{{ messages[0].content }}\xff");
+  EXPECT_THROW(load_chat_template({damaged.path()}), FormatError);
+  EXPECT_THROW(write_imported_model(damaged.path(), imported), FormatError);
+  EXPECT_FALSE(std::filesystem::exists(imported.path));
 }
 
 std::vector<float> row_of(const TensorFile& file, const std::string& name, int64_t row) {
@@ -290,7 +295,7 @@ int64_t row_in_file(int64_t row) {
   return row % 8 < 4 ? row - row % 8 + 2 * (row % 8) : row - row % 8 + 2 * (row % 8 - 4) + 1;
 }
 
-TEST(GgufBlocks, OfFourBitsKeepTheirIntegersAndNearlyTheirScales) {
+TEST(GgufBlocks, OfFourBitsKeepTheirIntegersAndRoundTheirScales) {
   const ChangedGguf file("llama-q4_0");
   const ForeignModel model = read_foreign_model(file.path());
   const auto weights = open_foreign_weights(model);
@@ -334,7 +339,7 @@ TEST(GgufBlocks, OfEightBitsBecomeTheNearestF16) {
   }
 }
 
-TEST(GgufBlocks, WhatTheConversionDidIsMeasured) {
+TEST(GgufBlocks, TheErrorOfAConversionIsMeasured) {
   const auto conversions_of = [](const char* name) {
     const ChangedGguf file(name);
     return open_foreign_weights(read_foreign_model(file.path()))->conversions();
@@ -353,7 +358,7 @@ TEST(GgufBlocks, WhatTheConversionDidIsMeasured) {
 }
 
 // As the published Llama 3 models have it: heads of 128, factor 8 or 32, 8,192 tokens, turns from 1 to 4.
-TEST(GgufRotary, DivisorsTellTheScaling) {
+TEST(GgufRotary, Llama3sScalingIsFoundFromItsDivisors) {
   const auto divisors_of = [](double base, size_t pairs, double factor, double turns, double slow, double fast) {
     std::vector<float> divisors;
     for (size_t i = 0; i < pairs; ++i) {
@@ -373,7 +378,7 @@ TEST(GgufRotary, DivisorsTellTheScaling) {
     EXPECT_EQ(found->slow_turns, 1.0);
     EXPECT_EQ(found->fast_turns, 4.0);
   }
-  // Unusual turns: of a line through the pairs between, two, one or none of them.
+  // Unusual turns, with two or more pairs on the line between, one, or none.
   for (const auto& [pairs, slow, fast] :
        {std::tuple{size_t{64}, 0.7, 5.5}, {size_t{8}, 2.0, 60.0}, {size_t{4}, 2.0, 50.0}}) {
     const std::vector<float> divisors = divisors_of(20000.0, pairs, 6.0, 3000.0 / (2.0 * M_PI), slow, fast);

@@ -1,4 +1,4 @@
-// Another program's model with what it is known to compute: golden.json, beside its files.
+// Another program's model, and what it should compute: golden.json, beside its files.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ inline Sequences sequence(const std::vector<int32_t>& ids) {
   return {ids, Segments(std::vector<int64_t>{std::ssize(ids)})};
 }
 
-// Of the largest expected value, as the golden models' tolerance is meant.
+// The tolerance is relative to the largest expected value.
 inline void expect_close(const Rows& found, const json& expected_rows, double tolerance) {
   const auto expected = expected_rows.get<Rows>();
   ASSERT_EQ(found.size(), expected.size());
@@ -109,7 +109,7 @@ class GoldenModel {
     Pass pass = Pass::infer(*backend_, DType::f64);
     return rows_of(model_.encoder_only().hidden(pass, tokens).var());
   }
-  // Of each token, or of the text where its labels are asked for.
+  // Scores of each token, or of the text where the head labels texts.
   Rows scores(const Sequences& tokens) const {
     Pass pass = Pass::infer(*backend_, DType::f64);
     const EncoderOnly& model = model_.encoder_only();

@@ -137,7 +137,7 @@ TEST_F(ModelDirectory, OfAnEncoderSaysWhetherItReadsPairs) {
   EXPECT_THAT(refusal_after([](json& root) { root["pairs"] = "yes"; }), HasSubstr("expected \"pairs\", boolean"));
 }
 
-TEST_F(ModelDirectory, KeepsTheTextsThatAModelReadsBeforeOthers) {
+TEST_F(ModelDirectory, KeepsTheModelsPrompts) {
   EXPECT_EQ(load_description(folder_).prompts, TextPrompts{});
   const TextPrompts prompts{
       .all = {{"document", ""}, {"query", "query: "}}, .chosen = "query", .pooled = PooledPrompt::no};
@@ -154,6 +154,21 @@ TEST_F(ModelDirectory, KeepsTheTextsThatAModelReadsBeforeOthers) {
   EXPECT_THAT(refusal_with("texts", {{"query", 1}}), HasSubstr("prompts.texts.query is 1, expected a string"));
   EXPECT_THAT(refusal_with("more", 1), HasSubstr("prompts has no key 'more'"));
   EXPECT_THAT(refusal_with("pooled", 1), HasSubstr("expected \"pooled\""));
+}
+
+TEST_F(ModelDirectory, OfATranslatorThatAnEarlierVersionImportedIsRead) {
+  json root = json::parse(read_file(folder_.config()));
+  root["marks"] = {{"target_start", {2, 5}}, {"language_form", "{}"}};
+  write_file(folder_.config(), root.dump());
+  const ModelMarks marks = load_description(folder_).marks;
+  EXPECT_EQ(marks.target_start, (std::vector<int32_t>{2, 5}));
+  EXPECT_EQ(marks.language_form, "{}");
+  EXPECT_TRUE(marks.ends.empty());
+  EXPECT_THAT(refusal_after([&](json& other) {
+                other["marks"] = root["marks"];
+                other["marks"]["ends"] = 3;
+              }),
+              HasSubstr("expected \"ends\", array"));
 }
 
 TEST_F(ModelDirectory, OtherWeightsOfTheSameModelCanBeLoaded) {

@@ -1,5 +1,5 @@
-// heed computes, tokenizes and decodes small models as the libraries that they come from do: these were made by them,
-// with tests/interchange/golden/original/make.py.
+// heed gives small models the results that their own libraries give. The libraries made these models, by
+// tests/interchange/golden/original/make.py.
 #include <algorithm>
 
 #include "checkpoint/model_directory.h"
@@ -46,7 +46,7 @@ Rows kept(const Rows& all, const json& golden_case) {
   return rows;
 }
 
-// Hypotheses this close in score may change places.
+// Hypotheses whose scores are this close may swap places.
 constexpr double kClose = 1e-4;
 
 // What the library found, and with which settings.
@@ -105,7 +105,7 @@ std::vector<int32_t> with_end(const Hypothesis& hypothesis, int32_t end) {
   return tokens;
 }
 
-// The library's list, up to where two are so close that they may change places.
+// The library's list, up to where two are so close that they may swap places.
 void expect_hypotheses(const std::vector<Hypothesis>& found, const json& expected, int32_t end, double tolerance) {
   for (size_t i = 0; i < expected.size(); ++i) {
     const auto score_at = [&](size_t k) { return expected.at(k).at("score").get<double>(); };
@@ -179,9 +179,9 @@ TEST_P(OriginalEncoderDecoders, AreDecodedByTheirOwnSettings) {
   const GoldenModel model(GetParam());
   for (const json& one : golden.at("defaults")) {
     SCOPED_TRACE(one.at("text").get<std::string>());
-    // Where the files say no length, the library writes 20 tokens.
+    // Where the files give no length, the library writes 20 tokens.
     TranslationOptions options{.max_length = 20};
-    model.found().decoding.give(options);
+    model.found().decoding.apply_to(options);
     const OriginalSearch search{model, one, ids_in(one, "source"), {}};
     expect_hypotheses(search.found(options, options.max_length), one.at("hypotheses"), model.end(),
                       tolerance_of(golden));

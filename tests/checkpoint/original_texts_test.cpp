@@ -69,7 +69,7 @@ TEST_P(OriginalTexts, AreEncodedAndDecodedAsByTheLibrary) {
       EXPECT_EQ(TextJson(ids_of(bare.ids)), expected.at("bare")) << text;
       EXPECT_EQ(offsets_in_characters(bare), expected.at("offsets")) << text;
     }
-    // The library's tokenizers of these have a frame of their own for pairs, and decode by the target's pieces.
+    // For these, the library's tokenizers frame pairs in their own way, and decode with the target's pieces.
     if (!expected.contains("bare")) {
       continue;
     }
@@ -85,7 +85,7 @@ TEST_P(OriginalTexts, AreEncodedAndDecodedAsByTheLibrary) {
 }
 
 // The files that came before tokenizer.json, from which the library made it.
-TEST_P(OriginalTexts, AreTheSameByTheOlderFiles) {
+TEST_P(OriginalTexts, AreEncodedTheSameFromTheOlderFiles) {
   const std::filesystem::path old = folder_ / "old";
   if (!std::filesystem::exists(old)) {
     return;

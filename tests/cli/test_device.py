@@ -1,5 +1,6 @@
 """--device from outside, on the emulated device: its kernels run on the CPU, slowly, so everything is tiny."""
 
+import ctypes
 import json
 import os
 import shutil
@@ -100,6 +101,11 @@ class DeviceTest(heed_cli.CliTest):
         self.assertIn("there is no device 3", self.refused("--device", "cuda:3"))
         os.environ["HEED_CUDA"] = "/nowhere/libheed_cuda.so"
         self.assertIn("/nowhere/libheed_cuda.so is not there", self.refused("--device", "cuda"))
+
+    def test_a_library_of_another_build_is_refused(self):
+        make = ctypes.CDLL(EMULATED).heed_cuda_backend
+        make.restype = ctypes.c_void_p
+        self.assertIsNone(make(b"0123456789abcdef", 0))
 
     def test_a_device_that_fails_ends_the_run_and_keeps_its_last_checkpoint(self):
         out = self.path / "out"

@@ -92,6 +92,17 @@ class ExportDirectories(heed_cli.CliTest):
         self.assertEqual(json.loads((out / "tokenizer.json").read_text())["post_processor"]["single"],
                          [{"SpecialToken": {"id": "<s>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}])
 
+    def test_translations_may_be_as_long_as_the_model_allows(self):
+        model = make_model(self.path / "bart", "bart")
+        own = json.loads((model / "config.json").read_text())
+        out, _ = self.export(model, "out")
+        generation = json.loads((out / "generation_config.json").read_text())
+        # The token that the decoder reads first counts there.
+        self.assertEqual(generation["max_length"], own["model"]["max_length"] + 1)
+        heed("import", out, "--out", self.path / "again")
+        again = json.loads((self.path / "again" / "config.json").read_text())
+        self.assertNotIn("max_tokens", again["decoding"])
+
     def test_tensors_are_the_rows_of_the_model(self):
         model = make_model(self.path / "llama", "llama")
         out, _ = self.export(model, "out")
@@ -102,7 +113,7 @@ class ExportDirectories(heed_cli.CliTest):
         self.assertEqual((q[1], k[1]), ([32, 32], [16, 32]))
         self.assertEqual(exported["model.norm.weight"][2], own["decoder.norm.gain"][2])
 
-    def test_heads_of_encoders(self):
+    def test_heads_of_encoders_are_exported_with_their_labels(self):
         labels = {"model.labels": '["bad", "good"]', "model.output_bias": "true"}
         heads = {"BertForMaskedLM": {"model.head": "tokens", "model.head_layer": "gelu", "model.head_layer_norm": "true",
                                      "model.tie": "output", "model.output_bias": "true"},
@@ -122,7 +133,7 @@ class ExportDirectories(heed_cli.CliTest):
                     self.assertTrue(said[0])
                     self.assertEqual(said[0], said[1])
 
-    def test_a_chat_template_goes_along(self):
+    def test_the_chat_template_is_copied(self):
         model = make_model(self.path / "llama", "llama")
         (model / "chat_template.jinja").write_text("{{ messages[0].content }}")
         (model / "tokenizer_config.json").write_text('{"eos_token": "</s>", "chat_template": "{{ bos_token }}"}')
@@ -131,7 +142,7 @@ class ExportDirectories(heed_cli.CliTest):
         config = json.loads((out / "tokenizer_config.json").read_text())
         self.assertEqual((config["chat_template"], config["eos_token"], config["bos_token"]), ("{{ bos_token }}", "</s>", "<s>"))
 
-    def test_types(self):
+    def test_weights_have_the_type_that_is_asked_for(self):
         model = make_model(self.path / "bert", "bert")
         for name, stored, torch_name in (("bf16", "BF16", "bfloat16"), ("f16", "F16", "float16"), ("f32", "F32", "float32")):
             out, _ = self.export(model, name, "--type", name)
@@ -139,7 +150,7 @@ class ExportDirectories(heed_cli.CliTest):
             self.assertEqual({tensor[0] for tensor in tensors.values()}, {stored})
             self.assertEqual(json.loads((out / "config.json").read_text())["torch_dtype"], torch_name)
 
-    def test_ctranslate2(self):
+    def test_ctranslate2_directories_translate_the_same(self):
         for form in ("marian", "bart"):
             with self.subTest(form):
                 model = make_model(self.path / form, form)

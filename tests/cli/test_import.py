@@ -79,6 +79,16 @@ class ImportTest(heed_cli.CliTest):
         self.assertIn(f"{source}/model.safetensors: ", result.stderr)
         self.assertFalse(imported.exists())
 
+    def test_a_model_without_heads_is_refused(self):
+        for name, key in (("llama", "num_attention_heads"), ("gpt-neox", "num_attention_heads"), ("gpt2", "n_head")):
+            source = self.path / name
+            shutil.copytree(GOLDEN / "decoders" / name, source)
+            settings = json.loads((source / "config.json").read_text())
+            (source / "config.json").write_text(json.dumps(settings | {key: 0}))
+            result = heed("import", source, "--out", self.path / "imported")
+            self.assertEqual(result.returncode, 2)
+            self.assertEqual(result.stderr, f'heed: {source}/config.json: "{key}" is 0, expected at least 1\n')
+
     def test_blocks_of_four_bits_stay_what_they_are(self):
         source, imported = GOLDEN / "gguf" / "llama-q4_0" / "model.gguf", self.path / "imported"
         self.assertEqual(heed("import", source, "--out", imported).returncode, 0)

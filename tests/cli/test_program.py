@@ -100,7 +100,7 @@ class Program(heed_cli.CliTest):
 
     def test_an_empty_path_is_refused_with_the_name_of_its_option(self):
         for words, option in ((("translate", "--model", ""), "--model"), (("train", heed_cli.RECIPE, "--out="), "--out"),
-                              (("demo", "--out", ""), "--out"), (("evaluate", "--out", ""), "--out")):
+                              (("demo", "--out", ""), "--out"), (("export", "--out", ""), "--out"), (("evaluate", "--out", ""), "--out")):
             self.assert_refused(*words, mentions=(f"{option}: expected ", "found an empty name"))
 
     def test_an_extra_word_is_refused(self):

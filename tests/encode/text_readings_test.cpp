@@ -68,7 +68,7 @@ void expect_near(const std::vector<float>& found, const std::vector<float>& expe
   }
 }
 
-TEST(Embeddings, OfALanguageModelAreMadeOfTheRowsThatItsLaterTokensDoNotChange) {
+TEST(Embeddings, OfALanguageModelPoolTheRowsThatItGivesEachPrefixOfTheText) {
   Reader reader(small(Architecture::causal_lm, 12));
   std::vector<std::vector<float>> rows;
   for (const size_t length : {1U, 2U, 3U, 4U}) {
@@ -139,7 +139,7 @@ TEST(MaskGuesses, AreTheLikeliestAllowedTokensOfEachMask) {
   EXPECT_EQ(fewer[0][0].probability, all[0][1].probability);
 }
 
-TEST(Frames, AreWhatEachKindOfModelReads) {
+TEST(Frames, AreTheTokensThatEachKindOfModelReadsAroundATextToEmbed) {
   const auto tokenizer = letters({});
   const auto tokens_around = [&](Architecture architecture, std::optional<Documents> documents) {
     std::vector<int32_t> tokens;
@@ -154,7 +154,7 @@ TEST(Frames, AreWhatEachKindOfModelReads) {
   EXPECT_THAT(tokens_around(Architecture::causal_lm, Documents::lines), ElementsAre(2, -1));
 }
 
-TEST(PromptedTexts, LeaveThePromptAndWhatStandsBeforeItOut) {
+TEST(PromptedTexts, CanLeaveThePromptAndBosOutOfTheEmbedding) {
   const auto tokenizer = letters({});
   PromptedReading reading{.architecture = Architecture::encoder,
                           .tokenizer = *tokenizer,
@@ -194,7 +194,7 @@ TEST(MaskedTexts, KnowTheRowsOfTheirMasks) {
 }
 
 // As in training, where a mask takes the place of a token with the space before it.
-TEST(MaskedTexts, OfSubwordTokenizersHaveNoSpaceOfItsOwnBeforeAMask) {
+TEST(MaskedTexts, OfSubwordTokenizersCountTheSpaceBeforeAMaskToTheMask) {
   bool read = false;
   const auto tokenizer = train_tokenizer({.kind = TokenizerKind::bpe, .vocabulary = 300, .user_symbols = {"<mask>"}},
                                          [&](std::string& next) {

@@ -23,9 +23,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
         ensure(token >= 0 && token < 60, "fuzz", "token {} of 60", token);
       }
       TranslationOptions translation;
-      model.decoding.give(translation);
+      model.decoding.apply_to(translation);
       GenerationOptions generation;
-      model.decoding.give(generation);
+      model.decoding.apply_to(generation);
     });
   }
   return 0;

@@ -1,5 +1,5 @@
-// The forms of Llama's kin: golden files are written again as they were, and what llama.cpp would compute in another way
-// is refused by its setting.
+// The forms of Llama's kin: golden files are written again as they were, and what llama.cpp would compute in another
+// way is refused by its setting.
 #include "interchange/kin_forms.h"
 
 #include <gmock/gmock.h>
@@ -76,7 +76,7 @@ TEST_P(KinFormsOf, AreWrittenAsTheyWereRead) {
 
 INSTANTIATE_TEST_SUITE_P(Golden, KinFormsOf, testing::Values("qwen2", "qwen3", "gemma", "gemma-2", "gemma-3"));
 
-TEST(KinForms, GainsAboveOneAreWrittenWithTheOne) {
+TEST(KinForms, GemmasGainsAreWrittenWithOneAdded) {
   const std::filesystem::path path = test::folder_of_test();
   const ForeignModel before = read_foreign_model(test::source_root() / "tests/interchange/golden/decoders/gemma");
   ASSERT_EQ(before.config.norm_gain, NormGain::plus_one);

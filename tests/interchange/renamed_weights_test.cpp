@@ -35,7 +35,7 @@ ModelConfig renamed_model() {
   return config;
 }
 
-// Every weight, each value another multiple of a sixteenth; gains are `gain` more.
+// All weights, with multiples of a sixteenth as values; vectors have `gain` added.
 void write_numbered(const std::filesystem::path& path, const ModelConfig& config, StoredType matrices, float gain) {
   Weights weights;
   const AnyModel model(Scope(weights), config);
@@ -98,8 +98,8 @@ TEST_P(RenamedWeightsOf, AreReadBackTheSame) {
 INSTANTIATE_TEST_SUITE_P(Forms, RenamedWeightsOf,
                          testing::Values(ForeignForm::same, ForeignForm::transposed, ForeignForm::rotated_pairs));
 
-// 1.001 is no bf16.
-TEST(RenamedWeights, KeepVectorsThatTheMatricesTypeDoesNotHold) {
+// 1.001 is not a bf16 number.
+TEST(RenamedWeights, KeepVectorsInF32WhereTheMatricesTypeWouldRoundThem) {
   const std::filesystem::path folder = folder_of_test();
   std::filesystem::create_directories(folder);
   for (const float gain : {1.0F, 1.001F}) {
@@ -116,7 +116,7 @@ TEST(RenamedWeights, KeepVectorsThatTheMatricesTypeDoesNotHold) {
   std::filesystem::remove_all(folder);
 }
 
-TEST(RenamedWeights, RefuseWhatHalfPrecisionDoesNotReach) {
+TEST(RenamedWeights, RefuseValuesBeyondF16) {
   EXPECT_THROW(bytes_as(StoredType::f16, std::array{70000.0F}, "test"), FormatError);
   EXPECT_EQ(bytes_as(StoredType::f16, std::array{65504.0F}, "test").size(), 2U);
 }
@@ -129,7 +129,7 @@ std::vector<std::string> settings_that_differ(const ModelConfig& a, const ModelC
   return found;
 }
 
-TEST(ConfigDifferences, AreThoseOfTheModelsAlone) {
+TEST(ConfigDifferences, AreOnlySettingsThatMakeDifferentModels) {
   const ModelConfig a = renamed_model();
   ModelConfig b = a;
   b.head_width = 8;
@@ -145,7 +145,7 @@ TEST(ConfigDifferences, AreThoseOfTheModelsAlone) {
                                       R"(attention = ["full", "full"] / ["local:4", "local:4"])"}));
 }
 
-TEST(HuggingFaceForm, IsThatOfTheFamilyItCameFrom) {
+TEST(HuggingFaceForm, IsThatOfTheFamilyThatTheModelCameFrom) {
   ModelConfig config = renamed_model();
   EXPECT_EQ(huggingface_form_of(config, {}, "model").type, "llama");
   EXPECT_EQ(huggingface_form_of(config, {.family = "mistral"}, "model").type, "mistral");

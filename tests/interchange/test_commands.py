@@ -150,7 +150,7 @@ def check_embed(name, *options):
 
 
 def check_embed_decoder(name, head):
-    """A language model's last layer: a head without bias makes of the mean of its rows the mean of their logits."""
+    """A language model's last layer: a head without bias turns the mean of its rows into the mean of their logits."""
     model = MODELS[name]
     store = model.store()
     for text, ids in texts_of(model):
@@ -162,7 +162,7 @@ def check_embed_decoder(name, head):
 
 
 def check_embed_source(name):
-    """What the encoder of an encoder-decoder makes of a source."""
+    """The rows of an encoder-decoder's encoder for a source."""
     model = MODELS[name]
     store = model.store()
     for text, ids in texts_of(model):

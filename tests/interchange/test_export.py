@@ -8,6 +8,7 @@ the imported model gives, bit for bit.
 import json
 import os
 import pathlib
+import shutil
 import struct
 import subprocess
 import sys
@@ -63,7 +64,7 @@ def renamed(model, name):
 
 
 def is_same(model, name, expected, found):
-    """Texts of sentence-transformers are cut: positions behind are left out."""
+    """Positions after the longest text that sentence-transformers takes are left out."""
     if model.startswith("sentence-") and name.endswith("position_embeddings.weight"):
         return expected[0] == found[0] and expected[2].startswith(found[2])
     return expected == found
@@ -125,6 +126,46 @@ def round_trip(original):
         first, second = outputs(group, name, own), outputs(group, name, exported)
         if first != second:
             failures.append(f"{name}: gives {second!r} after the export, {first!r} before")
+
+
+def without_head(path):
+    """The safetensors file without its output projection."""
+    tensors = tensors_in(path)
+    header, data = {}, b""
+    for name, (kind, shape, content) in tensors.items():
+        if name != "lm_head.weight":
+            header[name] = {"dtype": kind, "shape": shape, "data_offsets": [len(data), len(data) + len(content)]}
+            data += content
+    text = json.dumps(header).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + data)
+    return len(tensors) - len(header)
+
+
+def embedder_round_trip():
+    """A language model that embeds texts, with its head and without, is exported with its modules."""
+    for name, lacks_head in (("qwen3", False), ("llama", True)):
+        with tempfile.TemporaryDirectory() as folder:
+            original, own, exported, again = (pathlib.Path(folder) / part for part in ("original", "own", "exported", "again"))
+            shutil.copytree(GOLDEN / "decoders" / name, original)
+            assert without_head(original / "model.safetensors") == (1 if lacks_head else 0)
+            modules = [{"type": "a.Transformer", "path": ""}, {"type": "a.Pooling", "path": "1_Pooling"},
+                       {"type": "a.Normalize", "path": "2_Normalize"}]
+            (original / "modules.json").write_text(json.dumps(modules))
+            (original / "1_Pooling").mkdir()
+            (original / "1_Pooling" / "config.json").write_text('{"pooling_mode_lasttoken": true}')
+            (original / "config_sentence_transformers.json").write_text(
+                '{"prompts": {"query": "on "}, "default_prompt_name": "query"}')
+            heed("import", original, "--out", own)
+            heed("export", "--model", own, "--format", "huggingface", "--out", exported)
+            heed("import", exported, "--out", again)
+            compare_decoding(name, own, again)
+            expected = heed("embed", "--model", own, "--precision", "f32", text="the cat\n")
+            for model in exported, again:
+                if heed("embed", "--model", model, "--precision", "f32", text="the cat\n") != expected:
+                    failures.append(f"{name} with modules: another embedding after the export")
+            writes = subprocess.run([HEED, "generate", "--model", exported, "--prompt", "the"], capture_output=True)
+            if (writes.returncode == 0) == lacks_head:
+                failures.append(f"{name} with modules: exit status {writes.returncode} of heed generate after the export")
 
 
 def variables_in(path):
@@ -194,6 +235,7 @@ if __name__ == "__main__":
                 failures.append(f"{path.parent.relative_to(GOLDEN)}: {error}")
     if len(sys.argv) == 1:
         ctranslate2_round_trip()
+        embedder_round_trip()
     for failure in failures:
         print(failure)
     sys.exit(1 if failures else 0)

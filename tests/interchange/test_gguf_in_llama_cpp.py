@@ -23,9 +23,9 @@ import gguf_files  # noqa: E402
 from catalogue_gguf import GGUF  # noqa: E402
 from parts import Reading  # noqa: E402
 
-# In nats, in f32; it takes GELU from a table of f16 values, and rounds what blocks are multiplied by.
+# In nats, in f32; llama.cpp takes GELU from a table of f16 values, and rounds what it multiplies blocks by.
 ROUNDING = {"gemma": 5e-3, "gemma-2": 5e-3, "gemma-3": 5e-3, "gpt2": 5e-3, "llama-q8_0": 0.2, "llama-q4_0": 0.4}
-# It passes Mistral's window over: as many tokens as the window has do not tell.
+# llama.cpp ignores Mistral's window, which makes no difference for as many tokens as the window has.
 LENGTHS = {"mistral": 5}
 failures = []
 for model in GGUF:

@@ -1,4 +1,4 @@
-"""heed's commands give of the models in golden/original what their own libraries gave: embeddings, texts and scores."""
+"""heed's commands give the embeddings, texts and scores that the libraries of golden/original's models gave."""
 
 import json
 import os

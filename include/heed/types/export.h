@@ -47,7 +47,7 @@ struct ExportOptions {
   std::string output;                       // the file or the directory to write
   std::optional<ExportFormat> format = {};  // none: by the file's name, which ends in .gguf
   // The type of all matrices. GGUF: one of kGgufTypeNames, f16 if empty; Hugging Face: f32, bf16 or f16; CTranslate2:
-  // these or int8. Empty for the last two: as the model has them.
+  // these or int8. For the last two, empty keeps the model's types.
   std::string type = {};
 };
 

@@ -28,7 +28,7 @@ struct TextPair {
 
 enum class Normalized : uint8_t { no, yes };
 
-// What is not set is as the model has it: the mean, not normalized, without a prompt, unless it was imported with
+// What is not set follows the model: the mean, not normalized, without a prompt, unless the model was imported with
 // something else.
 struct TextEmbeddingOptions {
   std::optional<Pooling> pooling;

@@ -26,10 +26,10 @@ inline constexpr std::array<NamedValue<UnknownWords>, 3> kUnknownWordsNames{
     {{"keep", UnknownWords::keep}, {"avoid", UnknownWords::avoid}, {"copy", UnknownWords::copy}}};
 
 // When the search of a line ends before its maximum length:
-//   on       beam * patience hypotheses have ended; so always with a beam of 1
-//   off      N have ended, where N is the beam, and at its present length the best that goes on does not score better
-//            than the worst of the best N ended ones
-//   never    the same, but at whatever length it could still reach
+//   on       when beam * patience hypotheses have ended; a beam of 1 always ends so
+//   off      when as many as the beam have ended, and the best one that goes on, scored at its present length, is no
+//            better than the worst of the best `beam` ended ones
+//   never    the same, with the best score that it could reach at any length
 enum class EarlyStopping : uint8_t { on, off, never };
 
 inline constexpr std::array<NamedValue<EarlyStopping>, 3> kEarlyStoppingNames{

@@ -35,7 +35,7 @@ class Queue {
   // 256-byte aligned, contents undefined. Null where there is no more.
   virtual void* allocate(int64_t bytes) = 0;
   virtual int64_t free_bytes() const = 0;
-  virtual void release(void* address) = 0;  // waits for all that was enqueued
+  virtual void release(void* address) = 0;  // null: nothing; else waits for all that was enqueued
 
   // Host memory may change as soon as these have returned.
   virtual void upload(const void* from, void* to, const Block2d& block) = 0;

@@ -48,6 +48,7 @@ class CudaQueue final : public Queue {
   }
   int64_t free_bytes() const override {
     size_t free = 0, total = 0;
+    cudaSetDevice(device_);
     return cudaMemGetInfo(&free, &total) == cudaSuccess ? static_cast<int64_t>(free) : 0;
   }
   void release(void* address) override { cudaFree(address); }
@@ -63,7 +64,7 @@ class CudaQueue final : public Queue {
     move(from, to, block, cudaMemcpyDeviceToDevice);
   }
   void fill_bytes(void* address, int value, int64_t bytes) override {
-    check(cudaMemsetAsync(address, value, size(bytes), stream_), "filling memory");
+    check(cudaMemsetAsync(address, value, size(bytes), static_cast<cudaStream_t>(handle())), "filling memory");
   }
 
   void wait() override { check(cudaStreamSynchronize(stream_), "the device has failed"); }

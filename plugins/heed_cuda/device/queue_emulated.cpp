@@ -51,6 +51,9 @@ class EmulatedQueue final : public Queue {
   }
   int64_t free_bytes() const override { return int64_t{1} << 34; }
   void release(void* address) override {
+    if (address == nullptr) {
+      return;
+    }
     const std::lock_guard lock(mutex_);
     const auto block = blocks_.find(static_cast<unsigned char*>(address));
     ensure(block != blocks_.end(), "cuda", "memory is released that was not allocated");

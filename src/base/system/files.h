@@ -9,7 +9,8 @@
 
 namespace heed {
 
-// Whether a name is that of an entry of a folder, and no path: what a file says about others beside it is read by this.
+// Whether a name is that of an entry of a folder, not a path. Names that a file gives for other files beside it must
+// be.
 bool is_plain_name(std::string_view name);
 
 // The content of a file. IoError names the path and the system's reason; FormatError where it is larger than 1 GiB.

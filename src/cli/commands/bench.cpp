@@ -272,12 +272,12 @@ Command bench_generate_command() {
 
 void print_json(const EmbedBenchReport& report) {
   std::string cases;
-  for (const EmbedBenchCase& one : report.cases) {
+  for (const EmbedBenchCase& bench_case : report.cases) {
     cases += fmt::format(
         "{}{{\"case\": \"{}x{}\", \"best_seconds\": {:.6g}, \"seconds\": {:.6g}, \"processor_seconds\": {:.6g}, "
         "\"ops\": {}}}",
-        cases.empty() ? "" : ", ", one.texts, one.tokens, one.best_seconds, one.seconds, one.processor_seconds,
-        json_of(one.ops));
+        cases.empty() ? "" : ", ", bench_case.texts, bench_case.tokens, bench_case.best_seconds, bench_case.seconds,
+        bench_case.processor_seconds, json_of(bench_case.ops));
   }
   put("{{\"precision\": \"{}\", \"weights\": \"{}\", \"threads\": {}, \"parameters\": {}, "
       "\"peak_memory_bytes\": {}, \"cases\": [{}]}}\n",
@@ -292,12 +292,13 @@ void print_text(const EmbedBenchReport& report) {
                                               : name_among(kMatrixFormNames, report.weights),
       counted(report.threads, "thread"));
   put("{:>7} {:>7} {:>10} {:>10} {:>10}\n", "texts", "tokens", "best ms", "median ms", "texts/s");
-  for (const EmbedBenchCase& one : report.cases) {
-    put("{:>7} {:>7} {:>10.2f} {:>10.2f} {:>10.0f}\n", one.texts, one.tokens, 1e3 * one.best_seconds, 1e3 * one.seconds,
-        static_cast<double>(one.texts) / one.seconds);
+  for (const EmbedBenchCase& bench_case : report.cases) {
+    put("{:>7} {:>7} {:>10.2f} {:>10.2f} {:>10.0f}\n", bench_case.texts, bench_case.tokens,
+        1e3 * bench_case.best_seconds, 1e3 * bench_case.seconds,
+        static_cast<double>(bench_case.texts) / bench_case.seconds);
   }
-  for (const EmbedBenchCase& one : report.cases) {
-    print_ops(one.ops, fmt::format("{} of {} tokens", counted(one.texts, "text"), one.tokens));
+  for (const EmbedBenchCase& bench_case : report.cases) {
+    print_ops(bench_case.ops, fmt::format("{} of {} tokens", counted(bench_case.texts, "text"), bench_case.tokens));
   }
 }
 

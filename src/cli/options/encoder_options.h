@@ -10,7 +10,7 @@
 
 namespace heed::cli {
 
-inline constexpr size_t kTextsPerCall = 4096;  // that share batches
+inline constexpr size_t kTextsPerCall = 4096;  // texts of one call share batches
 
 inline constexpr std::string_view kEncoderAnswers =
     "Lines are answered as they arrive, at most 4096 together. A line that is refused ends the command: the lines "

@@ -1,4 +1,4 @@
-// Which options a command line has: for the others a model may have defaults of its own.
+// Which options a command line gives: a model may have its own defaults for the others.
 #pragma once
 
 #include <set>
@@ -11,7 +11,7 @@ namespace heed::cli {
 
 class GivenOptions {
  public:
-  // The same options, which are noted here when they are given.
+  // The same options; each is noted here when it is given.
   std::vector<Option> noted(std::vector<Option> options);
 
   // The model's value for an option that was not given.

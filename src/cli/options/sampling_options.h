@@ -11,7 +11,7 @@ namespace heed::cli {
 
 std::vector<Option> sampling_options(SamplingOptions& sampling);
 
-// What was not given takes the model's default. Beam search has no use for those of sampling.
+// Options that were not given take the model's defaults; those of sampling only where nothing is searched with a beam.
 void take_defaults(const GivenOptions& given, const GenerationOptions& of_model, GenerationOptions& options);
 
 }  // namespace heed::cli

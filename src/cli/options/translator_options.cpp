@@ -59,8 +59,8 @@ std::vector<Option> search_options(SearchChoice& choice) {
       {{option("--beam N", options.beam, "beam width; 1 is greedy"),
         option("--length-penalty A", options.length_penalty, "score = sum of log-probabilities / length^A"),
         option("--early-stopping WHEN", options.early_stopping, kEarlyStoppingNames,
-               "true: at beam * patience ended hypotheses; false: when the best other scores no better than the worst "
-               "of them; never: when it cannot come to score better"),
+               "end a search: true: when beam * patience hypotheses have ended; false: when the best other one scores "
+               "no better than the worst of them; never: when it can no longer score better"),
         formerly("--max-length",
                  option("--max-tokens N", options.max_length,
                         "tokens at most, the end included; 0: 16 more than twice the source or than what must be "

@@ -28,7 +28,7 @@ struct SearchChoice {
   TranslationOptions options;
   GivenOptions given = {};
 
-  // What was not given takes the model's default.
+  // Options that were not given take the model's defaults.
   void take_defaults(const TranslationOptions& of_model);
 };
 std::vector<Option> search_options(SearchChoice& choice);

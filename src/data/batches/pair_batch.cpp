@@ -14,16 +14,16 @@ void check(const Corpus& corpus, const SentenceMarks& special) {
   const auto within = [](int32_t id, const TokenStore& side, std::string_view name) {
     require(id >= 0 && id < side.vocabulary(), "pairs", "{} is {} in a vocabulary of {}", name, id, side.vocabulary());
   };
-  within(special.begin.value, corpus.target(), "the begin of a target");
+  within(special.begin.value, corpus.target(), "the beginning of a target");
   within(special.end.value, corpus.target(), "the end of a target");
   for (const int32_t id : special.before_source) {
-    within(id, corpus.source(), "the begin of a source");
+    within(id, corpus.source(), "the beginning of a source");
   }
   for (const int32_t id : special.after_source) {
     within(id, corpus.source(), "the end of a source");
   }
   for (const int32_t id : special.before_target) {
-    within(id, corpus.target(), "the begin of a target");
+    within(id, corpus.target(), "the beginning of a target");
   }
 }
 

@@ -165,7 +165,7 @@ void validate(const TranslationOptions& options) {
   require<ConfigError>(options.coverage_penalty == 0.0 || beam > 1, kWhere,
                        "a coverage penalty reorders hypotheses: it needs a beam above 1");
   require<ConfigError>(options.patience == 1.0 || options.early_stopping == EarlyStopping::on, kWhere,
-                       "patience says when early stopping comes: it needs early stopping");
+                       "patience delays early stopping, so it needs early stopping");
   require_option(options.patience > 0.0 && options.patience <= kMaxPenalty, kWhere, "patience", options.patience,
                  fmt::format("more than 0, at most {}", kMaxPenalty));
   require<ConfigError>(

@@ -89,7 +89,7 @@ std::vector<int64_t> SentenceSearch::advance(const HostView<float>& log_probs, i
   std::vector<Partial> next;
   std::vector<int64_t> parents;
   const auto beam = static_cast<size_t>(beam_);
-  // Those behind the first `beam` only stand in for continuations that end, for a step that does not come.
+  // Continuations after the first `beam` only replace those that end, for the next step; at the end there is none.
   const size_t count = at_the_end && rules_->forced.empty() ? std::min(best.size(), beam) : best.size();
   for (size_t rank = 0; rank < count && next.size() < beam; ++rank) {
     const NextToken& c = best[rank];
@@ -122,7 +122,7 @@ bool SentenceSearch::is_done(const std::vector<Partial>& going_on) const {
   std::vector<double> scores;
   std::ranges::transform(ended_, std::back_inserter(scores), &Hypothesis::score);
   std::ranges::nth_element(scores, scores.begin() + (beam_ - 1), std::greater());
-  // Log-probabilities only fall, and a negative one weighs least at the largest length.
+  // Log-probabilities only fall, and a negative one gives the best score at the maximum length.
   const size_t length = options_->early_stopping == EarlyStopping::never ? static_cast<size_t>(max_length_)
                                                                          : going_on.front().tokens.size();
   const double best = std::ranges::max(going_on, {}, &Partial::log_probability).log_probability;

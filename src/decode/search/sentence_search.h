@@ -19,7 +19,7 @@ namespace heed {
 struct SearchRules {
   AtLimit at_limit = AtLimit::end;
   int32_t bos = 2;
-  int64_t certain = 0;  // tokens after it that every text has, with a probability of 1 whatever the model finds
+  int64_t certain = 0;  // tokens after bos that every text has; they count with a probability of 1
   TokenRules tokens = {};
   ForcedPhrases forced = {};  // the beam must be larger than the number of their tokens
 };

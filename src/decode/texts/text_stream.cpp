@@ -28,9 +28,9 @@ size_t prefix_of_stop(std::string_view text, std::span<const std::string> stops)
   return longest;
 }
 
-// What stands behind the text that was returned. A run of byte tokens that comes to be no text decodes differently from
-// its beginning, so that the end of what was returned may lie within a character.
-std::string behind(size_t returned, const std::string& text) {
+// The text after what was returned. A run of byte tokens that turns out not to be UTF-8 decodes differently from its
+// beginning, so what was returned may end within a character.
+std::string text_after(size_t returned, const std::string& text) {
   while (returned < text.size() && huggingface::continues_character(text[returned])) {
     ++returned;
   }
@@ -64,13 +64,13 @@ std::string TextStream::add(TokenId token) {
   }
   first_ = known_;
   known_ = tokens_.size();
-  return release(behind(before.size(), after));
+  return release(text_after(before.size(), after));
 }
 
 std::string TextStream::finish() {
   const std::string before = decode(first_, known_), after = decode(first_, tokens_.size());
   known_ = tokens_.size();
-  std::string text = release(behind(before.size(), after));
+  std::string text = release(text_after(before.size(), after));
   return stopped_ ? text : text + std::exchange(pending_, "");
 }
 

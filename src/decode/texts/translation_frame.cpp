@@ -12,11 +12,11 @@ constexpr std::string_view kName = "{}";
 // Languages of this form are written in front of the source, all others stand in frames.
 constexpr std::string_view kInText = ">>{}<<";
 
-// Neither an end nor padding.
+// Whether it is none of the special tokens.
 bool is_language(const Tokenizer& tokenizer, int32_t token) {
   const SpecialTokens& special = tokenizer.special();
   return std::ranges::none_of(std::array{special.pad, special.unk, special.bos, special.eos, special.sep},
-                              [&](TokenId one) { return one.value == token; });
+                              [&](TokenId mark) { return mark.value == token; });
 }
 
 int32_t language_token(const Tokenizer& tokenizer, std::string form, const std::string& language) {
@@ -26,10 +26,10 @@ int32_t language_token(const Tokenizer& tokenizer, std::string form, const std::
   const std::optional<TokenId> token = tokenizer.find(show_piece(form));
   require<ConfigError>(token.has_value(), "translation", "the model has no language '{}': its vocabulary lacks '{}'",
                        language, form);
-  // A bare name could be a word, too.
+  // A bare name could also be a word.
   require<ConfigError>(
       form != language || (is_language(tokenizer, token->value) && tokenizer.decode({{*token}}).empty()), "translation",
-      "'{}' is not a language of the model, but another of its tokens", language);
+      "'{}' is a token of the model, but not a language", language);
   return token->value;
 }
 

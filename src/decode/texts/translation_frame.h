@@ -17,7 +17,7 @@ class TranslationFrame {
 
   // Whether the model writes several languages and was not told which.
   bool lacks_target() const { return !knows_target_; }
-  // ConfigError if so.
+  // ConfigError if lacks_target().
   void require_target() const;
 
   // A source's tokens as the encoder reads them.

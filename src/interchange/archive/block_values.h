@@ -16,8 +16,8 @@ namespace heed {
 //   q6_k         (d s) (q - 32)                    d of 256 values in f16; s of 16 in 8 bits
 void read_blocks(ForeignType type, const std::byte* from, int64_t blocks, float* to);
 
-// Blocks of q4_0 as a four-bit matrix of heed's: 16 bytes of a block, each with two neighbours, both 8 too large; and d,
-// rounded to bf16.
+// Blocks of q4_0 as a four-bit matrix of heed's: the 16 bytes of a block, each with two neighbouring values, stored
+// with 8 added; and the scale d, rounded to bf16.
 void read_q4_0_integers(const std::byte* from, int64_t blocks, std::byte* to);
 void read_q4_0_scales(const std::byte* from, int64_t blocks, std::byte* to);
 

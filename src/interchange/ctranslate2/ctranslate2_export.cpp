@@ -25,13 +25,13 @@ namespace {
 using Variables = std::vector<CTranslate2Variable>;
 using SettingsJson = nlohmann::json;
 
-// The program's own: halves_inclusive, counted from 1.
+// Whether positions are CTranslate2's own sinusoids: halves_inclusive, counted from 1.
 bool are_own_positions(const ModelConfig& config) {
   return config.positions == Positions::sinusoidal && config.sinusoid == SinusoidLayout::halves_inclusive &&
          config.position_offset == 1;
 }
 
-// The model as the file has it, with positions in a table unless they are the program's own.
+// The model as the file has it, with positions in a table unless they are CTranslate2's own.
 ModelConfig written_config(const ModelConfig& config) {
   ModelConfig written = config;
   if (!are_own_positions(config) && (config.positions == Positions::sinusoidal || are_learned(config.positions))) {
@@ -110,7 +110,7 @@ void add_int8(const RenamedTensor& tensor, Variables& variables) {
                        }});
 }
 
-// The rows that positions have, without those before the first.
+// A table of positions without the rows before the first position.
 CTranslate2Variable without_first_rows(const RenamedTensor& tensor, int64_t rows) {
   std::vector<int64_t> shape = tensor.shape;
   const auto skipped = static_cast<size_t>(rows * shape.back() * size_of(tensor.type));
@@ -138,7 +138,7 @@ void add_sinusoids(const ModelConfig& config, Variables& variables) {
   }
 }
 
-// What a translation is framed by, as the program can say it.
+// Whether bos stands before a source and eos after it, which is all that CTranslate2 can express.
 struct SourceFrame {
   bool begin = false, end = false;
 };
@@ -154,7 +154,7 @@ SourceFrame source_frame(const ExportedModel& model) {
       continue;
     }
     require<ConfigError>(part.token == (is_after ? special.eos : special.bos), model.where,
-                         "puts '{}' beside its sources, but CTranslate2 only bos before and eos behind them",
+                         "puts '{}' beside its sources, but CTranslate2 only puts bos before and eos after them",
                          source.piece(part.token));
     (is_after ? frame.end : frame.begin) = true;
   }
@@ -196,9 +196,10 @@ void write_settings(const ExportedModel& model, const std::filesystem::path& fol
   const std::vector<std::string> source_texts = texts_of(*model.tokenizers.front()), texts = texts_of(target);
   const SpecialTokens special = model.tokenizers.front()->special();
   const std::vector<int32_t>& start = model.marks.target_start;
-  require<ConfigError>(start.size() <= 1, model.where,
-                       "begins translations with {} tokens, but CTranslate2 with one: its callers give the others",
-                       start.size());
+  require<ConfigError>(
+      start.size() <= 1, model.where,
+      "begins translations with {} tokens, but CTranslate2 with one, and leaves the others to its callers",
+      start.size());
   const SourceFrame frame = source_frame(model);
   SettingsJson settings{
       {"add_source_bos", frame.begin}, {"add_source_eos", frame.end}, {"layer_norm_epsilon", model.config.epsilon}};

@@ -12,7 +12,7 @@ namespace heed {
 enum class CTranslate2Type : uint8_t { as_stored, f32, bf16, f16, int8 };
 
 // model.bin of binary version 6, config.json and the vocabularies; SentencePiece's models where the tokenizers are made
-// of such. Positions that are not CTranslate2's own sinusoids become a table. ConfigError, naming the setting, for a
+// of them. Positions that are not CTranslate2's own sinusoids become a table. ConfigError, naming the setting, for a
 // model that is not what CTranslate2 has: what was written is read again and compared.
 ExportSummary write_ctranslate2_model(const ExportedModel& model, const std::filesystem::path& folder,
                                       CTranslate2Type type);

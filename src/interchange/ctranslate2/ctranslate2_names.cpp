@@ -44,7 +44,7 @@ constexpr std::array kCTranslate2Names{
     writing("decoder/layer_{layer}/ffn/linear_1/{term}", {WeightRole::down}, kForwardSublayer),
 };
 
-// The first of a gated layer's two matrices has the activation.
+// The activation of a gated layer follows the first of its two matrices.
 constexpr std::array kPlainUp{
     reading("encoder/layer_{layer}/ffn/linear_0/{term}", {WeightRole::up}, kForwardSublayer),
     writing("decoder/layer_{layer}/ffn/linear_0/{term}", {WeightRole::up}, kForwardSublayer),
@@ -56,7 +56,7 @@ constexpr std::array kGatedUp{
     writing("decoder/layer_{layer}/ffn/linear_0_noact/{term}", {WeightRole::up}, kForwardSublayer),
 };
 
-// Scalars and texts, of which each that matters is read by its name below.
+// Scalars and texts; those that matter are read by their names elsewhere.
 constexpr std::array<std::string_view, 17> kSettings{"weight_scale",
                                                      "num_heads",
                                                      "pre_norm",
@@ -88,7 +88,7 @@ ForeignNames ctranslate2_names(const ModelConfig& config, std::string_view sourc
   } else {
     names.tensors.insert(names.tensors.end(), kPlainUp.begin(), kPlainUp.end());
   }
-  // The name is one of the two that outlive the names.
+  // One of two constants, since ForeignNames only refers to its texts.
   ForeignTensor source = reading(source_table == kCTranslate2Source ? kCTranslate2Source : kUnnumberedSource,
                                  {WeightRole::token_embedding});
   ForeignTensor target = writing(kCTranslate2Target, {WeightRole::token_embedding});

@@ -22,7 +22,7 @@ inline constexpr std::array<std::pair<int, Activation>, 5> kCTranslate2Activatio
                                                                                     {3, Activation::gelu},
                                                                                     {5, Activation::tanh}}};
 
-// With the table of sources under this name, which older files have without a number.
+// `source_table` is the name of the sources' embeddings, which older files write without a number.
 ForeignNames ctranslate2_names(const ModelConfig& config, std::string_view source_table);
 
 }  // namespace heed

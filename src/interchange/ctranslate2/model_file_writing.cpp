@@ -36,7 +36,7 @@ void put_variable(AtomicFile& file, const CTranslate2Variable& variable) {
   ensure(static_cast<int64_t>(bytes.size()) == bytes_of(variable.type, variable.shape), variable.name,
          "{} bytes, which its shape does not hold", bytes.size());
   require<ConfigError>(bytes.size() <= std::numeric_limits<uint32_t>::max(), variable.name,
-                       "has {} bytes, but a file of CTranslate2 holds fewer than 4 GiB of one", bytes.size());
+                       "has {} bytes, but in a file of CTranslate2 a variable has fewer than 4 GiB", bytes.size());
   put_name(file, variable.name);
   put_number(file, static_cast<uint8_t>(variable.shape.size()));
   for (const int64_t extent : variable.shape) {

@@ -18,9 +18,9 @@ struct GgufCut {
 inline constexpr std::string_view kGgufGpt2Expression =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
-// FormatError, naming `where` and those that heed knows, for another name.
+// FormatError, naming `where` and the names that heed knows, for any other name.
 const GgufCut& gguf_cut(std::string_view name, std::string_view where);
-// The name of the way to cut by these expressions; none: llama.cpp has none.
+// llama.cpp's name for cutting by these expressions; none: it has no name for that.
 struct CutSought {
   std::vector<std::string> expressions;
   bool ignores_merges = false;

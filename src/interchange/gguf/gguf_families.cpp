@@ -1,6 +1,6 @@
-// What llama.cpp computes for each architecture, with the values that it takes for absent keys. Its converter stores
-// gains of Gemma's norms with the one that they are above, so that they are plain gains here; and for "llama" it stores
-// rows of queries and keys so that the columns that are rotated together are neighbours.
+// What llama.cpp computes for each architecture, with the values that it takes for absent keys. Its converter adds 1 to
+// the gains of Gemma's norms, so that they are plain gains here; and for "llama" it reorders the rows of queries and
+// keys so that columns that are rotated together are neighbours.
 #include "interchange/gguf/gguf_families.h"
 
 #include <algorithm>
@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::string_view kTokenTable = "token_embd.weight", kProjection = "output.weight";
 
-// The exporter's table the other way round. A table of embeddings is read as it is: where heed multiplied it, the
-// factor stays in it.
+// The exporter's names, for reading. A table of embeddings is read as it is: where heed's export multiplied it, it
+// keeps the factor.
 ForeignNames names_from(ForeignNames names, Tying tying) {
   for (ForeignTensor& tensor : names.tensors) {
     if (tensor.roles.front() == WeightRole::token_embedding) {
@@ -42,7 +42,7 @@ Tying tying_in(const TensorArchive& archive) {
   return same ? Tying::output : Tying::none;
 }
 
-// What would change the result of any of these architectures, unless it has the value that changes nothing.
+// Settings that would change the result of any of these architectures, unless they have the value that changes nothing.
 void require_plain(GgufSettings& settings) {
   for (const std::string_view key :
        {"expert_count", "expert_used_count", "use_parallel_residual", "attention.max_alibi_bias", "attention.clamp_kqv",
@@ -118,7 +118,7 @@ GgufFamilyModel read_llama_file(GgufSettings& settings, const TensorArchive& arc
     config.attention_bias = also_output ? AttentionBias::all : AttentionBias::inputs;
   }
   config.feed_forward_bias = bias_in(archive, "ffn_down") == PartBias::all ? PartBias::all : PartBias::as_model;
-  // Mistral's; 0 stands for none. llama.cpp itself passes it over.
+  // Mistral's window; 0 stands for none. llama.cpp itself ignores it.
   if (settings.integer("attention.sliding_window", 0) != 0) {
     config.window = window_of(settings);
   }
@@ -136,7 +136,8 @@ GgufFamilyModel read_qwen_file(GgufSettings& settings, const TensorArchive& arch
   return {config, names_from(kin_names(KinForm::qwen2), config.tying)};
 }
 
-// Scores are divided by the root of a head's width, but in the largest models by that of the share of the embedding.
+// Scores are divided by the root of a head's width, but in the largest models by the root of width / heads of the
+// model.
 void read_gemma_scale(const GgufSettings& settings, ModelConfig& config) {
   constexpr int64_t kLayersOfLargestGemma2 = 46, kLayersOfLargestGemma3 = 62;
   const bool is_second = settings.architecture() == "gemma2";
@@ -146,7 +147,7 @@ void read_gemma_scale(const GgufSettings& settings, ModelConfig& config) {
   }
 }
 
-// Which layers see a window alone: each that is not the last of a period.
+// Which layers see only a window: all but the last of each period.
 std::vector<bool> local_layers_of(int64_t layers, int64_t period) {
   std::vector<bool> local;
   for (int64_t layer = 0; layer < layers; ++layer) {

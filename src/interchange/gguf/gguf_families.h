@@ -18,7 +18,7 @@ struct GgufFamily {
   GgufFamilyModel (*read)(GgufSettings& settings, const TensorArchive& archive);
 };
 
-// FormatError, naming those that heed reads, for another one.
+// FormatError, naming those that heed reads, for any other.
 const GgufFamily& gguf_family_of(const GgufSettings& settings);
 
 }  // namespace heed

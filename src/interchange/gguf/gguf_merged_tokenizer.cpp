@@ -24,7 +24,7 @@ constexpr std::string_view kMarkedSpace = "\u2581";
 
 std::string type_in(const Document& part) { return part.is_object() ? part.value("type", "") : ""; }
 
-// A sequence's parts; of anything else itself, and of null nothing.
+// The parts of a Sequence; anything else is its own only part, and null has none.
 std::vector<Document> parts_of(const Document& part, const char* list) {
   if (part.is_null()) {
     return {};

@@ -1,9 +1,12 @@
 #include "interchange/gguf/gguf_model.h"
 
+#include <utility>
+
 #include "base/errors.h"
 #include "interchange/gguf/gguf_families.h"
 #include "interchange/gguf/gguf_file.h"
 #include "interchange/gguf/gguf_vocabulary.h"
+#include "text/unicode/unicode.h"
 
 namespace heed {
 namespace {
@@ -64,9 +67,9 @@ std::shared_ptr<const Tokenizer> read_gguf_tokenizer(const std::filesystem::path
 ForeignChat read_gguf_chat(const std::filesystem::path& path) {
   const GgufFile file = open_gguf(path);
   const GgufVocabulary vocabulary(file.metadata);
-  return {.text = file.metadata.find_text(kTemplateKey),
-          .bos_token = vocabulary.spelled("bos"),
-          .eos_token = vocabulary.spelled("eos")};
+  std::optional<std::string> text = file.metadata.find_text(kTemplateKey);
+  require<FormatError>(!text || !find_invalid_utf8(*text), path.string(), "'{}' is not UTF-8", kTemplateKey);
+  return {.text = std::move(text), .bos_token = vocabulary.spelled("bos"), .eos_token = vocabulary.spelled("eos")};
 }
 
 }  // namespace heed

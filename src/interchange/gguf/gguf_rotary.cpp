@@ -12,7 +12,7 @@ namespace {
 
 // Divisors are stored in f32.
 constexpr double kRelativeOfDivisors = 2e-6;
-// Where the divisors do not tell the trained length, which only its product with the turns matters for.
+// The divisors do not tell the trained length: only its product with the turns matters.
 constexpr int64_t kUsualTrainedLength = 8192;
 constexpr double kUsualSlowTurns = 1.0, kUsualFastTurns = 4.0;
 
@@ -41,8 +41,8 @@ bool gives(const Llama3Scaling& scaling, const RotaryDivisors& divisors) {
   return true;
 }
 
-// The line on which the shares of plain frequencies lie, w = (turns - slow) / (fast - slow), through the outermost of
-// the pairs between; where there is only one or none, a line that keeps clear of the others.
+// The shares of plain frequencies lie on a line, w = (turns - slow) / (fast - slow): the one through the outermost of
+// the pairs between; where there are fewer than two, one that keeps clear of the other pairs.
 Llama3Scaling line_through(const RotaryDivisors& divisors, double factor) {
   struct Point {
     double turns, share;

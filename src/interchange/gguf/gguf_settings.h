@@ -1,4 +1,4 @@
-// The settings in a GGUF file's metadata, by what comes behind the name of the architecture: "block_count" is
+// The settings in a GGUF file's metadata, by what follows the name of the architecture: "block_count" is
 // "llama.block_count". It remembers what was read.
 #pragma once
 
@@ -15,11 +15,11 @@
 
 namespace heed {
 
-// Each getter is a FormatError, naming file and key, for a value of another type, and for an absent one without a
+// Each getter throws FormatError, naming file and key, for a value of another type, and for a missing one without a
 // default.
 class GgufSettings {
  public:
-  // FormatError unless the file has tokenizer and tensors of one model.
+  // FormatError unless the file is a model, with its tokenizer and tensors.
   explicit GgufSettings(const GgufMetadata& metadata);
 
   const std::string& where() const { return metadata_.where(); }
@@ -34,10 +34,10 @@ class GgufSettings {
   // One size for all layers, or a list with one for each.
   PerLayer<int64_t> sizes(std::string_view key, int64_t layers, std::optional<int64_t> absent = {});
 
-  // FormatError, saying that heed has no such thing, unless the number or boolean is absent or has this value.
+  // FormatError, saying that heed lacks it, unless the number or boolean is absent or has this value.
   void require_neutral(std::string_view key, double neutral);
-  // Says that whole keys, or all that begin with one that ends in ".", say nothing about what the model computes, or
-  // are read by others.
+  // Marks keys, or all that begin with one that ends in ".", as read elsewhere or as irrelevant to what the model
+  // computes.
   void pass_over(std::initializer_list<std::string_view> keys);
 
   // A setting that is a tensor.

@@ -22,12 +22,13 @@ class GgufVocabulary {
   // The metadata must live longer.
   explicit GgufVocabulary(const GgufMetadata& metadata);
 
-  // `rows`: of the model's table. Texts give llama.cpp's tokens, but that symbols for control never come out of them.
+  // `rows`: of the model's table. Texts give llama.cpp's tokens, except that no text gives a control symbol.
   std::shared_ptr<const Tokenizer> tokenizer(int64_t rows) const;
 
   // How a mark is spelled: "bos", "eos", "unknown", "padding".
   std::optional<std::string> spelled(std::string_view mark) const;
-  // All tokens that end a text: eos, those that end a turn by their keys, and those whose spelling is known to.
+  // All tokens that end a text: eos, those that the file's keys name as ends of turns, and those that are known to be
+  // by their spelling.
   std::vector<int32_t> ends() const;
 
   const std::vector<SettingOrigin>& origins() const { return origins_; }

@@ -126,6 +126,7 @@ void exchange_decoder(ConfigFile& file, ModelConfig& config, const DecoderKeys& 
   begin_config(file, Architecture::causal_lm, config);
   file.exchange(keys.model, config.model);
   file.exchange(keys.heads, config.heads);
+  require<FormatError>(config.heads > 0, file.where(), "\"{}\" is {}, expected at least 1", keys.heads, config.heads);
   file.exchange(keys.layers, config.decoder_layers);
   file.exchange("vocab_size", config.target_vocabulary);
   file.exchange(keys.max_length, config.max_length);

@@ -12,8 +12,8 @@
 
 namespace heed {
 
-// What a family's settings are exchanged with: a file that is read, and the tensors, of which some decide a setting; or
-// a file that is written, and no tensors.
+// What a family's settings are exchanged with: a file that is read, and the tensors, some of which decide a setting; or
+// a file that is written, without tensors.
 struct FamilySource {
   ConfigFile& file;
   const TensorArchive& archive;
@@ -22,22 +22,22 @@ struct FamilySource {
 struct Family {
   std::string_view type;  // "model_type" in config.json
   std::string_view name;  // for people
-  // The original library's class, as "architectures" names it; of encoders the first part: what follows tells the head.
+  // The original library's class, as "architectures" names it; for encoders its first part: the rest names the head.
   std::string_view model_class;
   // Reads the settings into the configuration, or writes those of the configuration, and says what the tensors are
-  // called. What the family lacks is not written: reading the file again tells.
+  // called. What the family lacks is not written, which shows when the file is read again.
   ForeignNames (*exchange)(FamilySource& source, ModelConfig& config);
 };
 
 std::span<const Family> families();
-// FormatError, naming those that heed reads, for another one.
+// FormatError, naming those that heed reads, for any other.
 const Family& family_of(ConfigFile& file);
 
 // "gelu_new" as heed's activation; FormatError for one that it lacks.
 Activation activation_named(const ConfigFile& file, std::string_view key, std::string_view name);
 // The first name of an activation, or of the first one where it has none.
 std::string_view name_of_activation(Activation activation);
-// The one that a setting names.
+// Reads or writes a setting that names an activation.
 void exchange_activation(ConfigFile& file, std::string_view key, Activation& value,
                          std::optional<std::string> absent = {});
 // A flag for one of two values.
@@ -49,8 +49,8 @@ void exchange_flag(ConfigFile& file, std::string_view key, Value& value, const s
   value = no_yes[flag ? 1 : 0];
 }
 
-// Whether the output projection is the table of embeddings. A stored projection that differs from the table is one of
-// its own, whatever the settings say.
+// Whether the output projection is the table of embeddings. A stored projection that differs from the table is
+// separate, whatever the settings say.
 void exchange_tying(FamilySource& source, ModelConfig& config, std::string_view head, std::string_view table,
                     bool absent);
 

@@ -10,15 +10,19 @@ namespace heed {
 namespace {
 
 constexpr const char* kGenerationFile = "generation_config.json";
-// Heed's own setting, of its own models: the probability of an end that is forced counts.
+// heed's own setting, for its own models: the probability of a forced end counts.
 constexpr std::string_view kForcedEndCounts = "forced_eos_counts";
-constexpr int64_t kOriginalTopK = 50;  // where the file says that tokens are drawn, but not from how many
+constexpr int64_t kOriginalTopK = 50;  // the library's default, where tokens are drawn and the file has no top_k
 
-// Which languages the tokenizer knows: "m2m100", or as heed writes it "none"; empty where the file does not say it.
+// Which languages the tokenizer knows: "m2m100", or as heed writes it "none"; empty where the file does not say.
 std::string language_codes(const std::filesystem::path& folder) {
   const std::filesystem::path file = folder / "tokenizer_config.json";
   return std::filesystem::exists(file) ? ConfigFile(file).text("language_codes", "") : "";
 }
+
+// What a translator's file has as "max_length" where nothing but the model limits translations: without it the original
+// library would end them after 20 tokens. The token that the decoder reads first is one of these.
+int64_t longest_translation(const ModelConfig& config) { return config.max_length + 1; }
 
 // How the family spells languages as tokens.
 std::string language_form(const std::filesystem::path& folder, ConfigFile& file) {
@@ -32,8 +36,8 @@ std::string language_form(const std::filesystem::path& folder, ConfigFile& file)
   return type == "m2m_100" && (std::filesystem::exists(folder / "vocab.json") || !codes.empty()) ? "__{}__" : "{}";
 }
 
-// What a text begins and ends with is looked for in both files. Other settings come from one: before there was a
-// generation_config.json, they were in config.json, where they say nothing since.
+// What a text begins and ends with is looked for in both files. Other settings come from one file: from config.json
+// where there is no generation_config.json, which came later and replaces it.
 class GenerationReader {
  public:
   GenerationReader(const std::filesystem::path& folder, ConfigFile& file, ForeignModel& model)
@@ -54,7 +58,7 @@ class GenerationReader {
     model_.marks.target_start = tokens("decoder_start_token_id");
     model_.marks.language_form = language_form(folder, file_);
     require<FormatError>(model_.marks.target_start.size() == 1, file_.where(),
-                         "has no \"decoder_start_token_id\", and neither has {}: what does a translation begin with?",
+                         "has no \"decoder_start_token_id\", with which translations begin, and neither has {}",
                          kGenerationFile);
     const std::vector<int32_t> forced = tokens_in(from(), "forced_bos_token_id");
     model_.marks.target_start.insert(model_.marks.target_start.end(), forced.begin(), forced.end());
@@ -69,8 +73,11 @@ class GenerationReader {
     take("length_penalty", decoding.length_penalty);
     decoding.early_stopping = early_stopping();
     take("max_length", decoding.max_tokens);
+    if (decoding.max_tokens == longest_translation(model_.config)) {
+      decoding.max_tokens.reset();
+    }
     if (decoding.max_tokens) {
-      // The token that the decoder reads first is one of them.
+      // The library counts the token that the decoder reads first.
       decoding.max_tokens = std::max<int64_t>(1, *decoding.max_tokens - 1);
     }
     take("max_new_tokens", decoding.max_tokens);
@@ -211,7 +218,10 @@ void write_search(const ExportedModel& model, ConfigFile& file) {
   } else {
     file.write("early_stopping", early_stopping == EarlyStopping::on);
   }
-  // Its end counts, the token that the decoder reads first does not.
+  if (!decoding.max_tokens) {
+    file.write("max_length", longest_translation(model.config));
+  }
+  // As here, the end counts, and the token that the decoder reads first does not.
   write_one(file, "min_length", decoding.min_tokens);
   if (model.marks.at_limit != AtLimit::cut) {
     file.write("forced_eos_token_id", model.tokenizers.back()->special().eos.value);
@@ -221,7 +231,7 @@ void write_search(const ExportedModel& model, ConfigFile& file) {
   }
 }
 
-// Where tokens are drawn, the file says from how many.
+// Models that draw tokens have top_k.
 void write_sampling(const DecodingDefaults& decoding, ConfigFile& file) {
   const bool is_greedy = decoding.temperature == 0.0;
   if (decoding.top_k || is_greedy) {

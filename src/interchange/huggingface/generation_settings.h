@@ -9,12 +9,12 @@
 
 namespace heed {
 
-// Reads it into the model: marks and defaults, what they were read from, and what heed lacks. `file` is config.json.
-// FormatError where a value has another type, or a token is none of the model's.
+// Reads marks and defaults into the model, with where each was read and what heed lacks. `file` is config.json.
+// FormatError where a value has another type or the model lacks a token.
 void read_generation_settings(const std::filesystem::path& folder, ConfigFile& file, ForeignModel& model);
 
-// Adds to a generation_config.json what read_generation_settings() finds the same defaults in, and the marks that have to
-// do with them: tokens that are never written, and what becomes of a translation at its limit.
+// Adds to a generation_config.json the defaults, as read_generation_settings() reads them, and the marks that concern
+// them: tokens that are never written, and what becomes of a translation at its limit.
 void write_decoding(const ExportedModel& model, ConfigFile& file);
 
 }  // namespace heed

@@ -29,7 +29,7 @@ void put(WrittenJson& to, const char* key, TokenId token) {
   }
 }
 
-// One token as itself, several as a list.
+// A single token as a number, several as a list.
 WrittenJson one_or_list(const std::vector<int32_t>& tokens) {
   return tokens.size() == 1 ? WrittenJson(tokens.front()) : WrittenJson(tokens);
 }
@@ -60,7 +60,7 @@ std::string_view torch_name(StoredType type) {
   return type == StoredType::f16 ? "float16" : type == StoredType::bf16 ? "bfloat16" : "float32";
 }
 
-// Most of the model's bytes are in this type.
+// The type of most of the model's bytes: that of its first matrix.
 StoredType type_of_most(const std::vector<RenamedTensor>& tensors) {
   const auto found =
       std::ranges::find_if(tensors, [](const RenamedTensor& tensor) { return tensor.shape.size() == 2; });
@@ -80,6 +80,9 @@ void write_configs(const ExportedModel& model, const HuggingFaceForm& form, Stor
   if (model.config.architecture == Architecture::seq2seq) {
     config["is_encoder_decoder"] = true;
   }
+  if (model.marks.output_layer == OutputLayer::missing) {
+    config["tie_word_embeddings"] = false;
+  }
   write_file(folder / "config.json", config.dump(2) + "\n");
   if (model.config.architecture != Architecture::encoder) {
     ConfigFile file;
@@ -97,7 +100,7 @@ TensorSource source_of(const RenamedTensor& tensor, std::string name) {
 
 enum class TensorsOf : uint8_t { model, dense_module };
 
-// The module's tensors have its name in front, which their own file lacks. Returns the file's bytes.
+// The names of a module's tensors begin with the module's, which is left out in its own file. Returns the file's bytes.
 int64_t write_tensors(const std::vector<RenamedTensor>& tensors, TensorsOf part, const std::filesystem::path& folder) {
   const std::string module = std::string(kDenseModule) + ".";
   std::vector<TensorSource> sources;

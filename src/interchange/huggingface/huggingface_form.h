@@ -16,7 +16,7 @@ struct HuggingFaceForm {
 };
 
 // The family that the model came from, or else the first whose reader finds the same model in what its writer wrote.
-// ConfigError, naming `where`: the first setting that does not fit the family, or the nearest one of them all.
+// ConfigError, naming `where` and the first setting that does not fit that family or, without one, the nearest family.
 HuggingFaceForm huggingface_form_of(const ModelConfig& config, const ModelMarks& marks, const std::string& where);
 
 }  // namespace heed

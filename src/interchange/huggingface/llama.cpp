@@ -141,7 +141,7 @@ void set_windows(ModelConfig& config, const std::vector<bool>& is_local, int64_t
   }
 }
 
-// Which layers of a model that is written see a window, and the window of the first of them, or 0.
+// For writing: which layers see a window, and the first of these windows, or 0.
 struct Windows {
   std::vector<bool> is_local;
   int64_t size = 0;
@@ -153,7 +153,7 @@ struct Windows {
       size = size == 0 && is_local.back() ? part.size : size;
     }
   }
-  // Whether the layers are as a rule has them.
+  // Whether exactly the layers for which rule(layer) holds see a window.
   template <class Rule>
   bool follow(Rule rule) const {
     for (size_t layer = 0; layer < is_local.size(); ++layer) {
@@ -196,7 +196,7 @@ void write_windows(ConfigFile& file, std::string_view type, const ModelConfig& c
     return;
   }
   const Windows windows(config);
-  // Mistral's absent key means a window, too.
+  // For Mistral, a missing key would mean a window too.
   file.write("sliding_window", windows.size > 0 ? nlohmann::json(windows.size) : nlohmann::json());
   const int64_t full = of_qwen ? std::ranges::find(windows.is_local, true) - windows.is_local.begin() : 0;
   if (of_qwen) {
@@ -208,13 +208,13 @@ void write_windows(ConfigFile& file, std::string_view type, const ModelConfig& c
   }
 }
 
-// The number of which a scale is the inverse root: a short one, if it has the same.
+// The number whose inverse root is the scale: a whole one, if one gives the same scale.
 double inverse_square(double scale) {
   const double exact = 1.0 / (scale * scale), rounded = std::round(exact);
   return 1.0 / std::sqrt(rounded) == scale ? rounded : exact;
 }
 
-// A cap, which null says there is none of.
+// A cap; null means none.
 void exchange_cap(ConfigFile& file, std::string_view key, double& cap) {
   if (file.is_written() && cap == 0.0) {
     file.write(key, nlohmann::json());
@@ -248,7 +248,7 @@ std::vector<bool> exchange_gemma_windows(ConfigFile& file, std::string_view type
   return windows.is_local;
 }
 
-// What Gemma 2 and 3 have beside the first one's form.
+// What Gemma 2 and 3 have beyond Gemma 1's form.
 void exchange_later_gemma(ConfigFile& file, std::string_view type, ModelConfig& config) {
   double scalar = config.attention_scale > 0.0 ? inverse_square(config.attention_scale)
                                                : static_cast<double>(config.width_of_head());

@@ -68,7 +68,7 @@ double read_scaling(ConfigFile& file, std::string_view table, ModelConfig& confi
   return file.number(key_in(table, "factor"));
 }
 
-// The scaling, as files say it that both old and new libraries read.
+// The scaling, in the form that both old and new versions of the library read.
 void write_scaling(ConfigFile& file, const ModelConfig& config, double factor) {
   const auto trained = config.rotary_trained_length > 0 ? config.rotary_trained_length
                                                         : static_cast<int64_t>(double(config.max_length) / factor);

@@ -44,7 +44,7 @@ std::vector<Module> modules_in(const std::filesystem::path& folder) {
 }
 
 struct PoolingName {
-  std::string_view flag, name;  // a setting of its own until version 5, a name since
+  std::string_view flag, name;  // older files have the flag, newer ones (version 5) the name
   Pooling pooling;
 };
 
@@ -55,7 +55,7 @@ constexpr std::array kPoolings{
     PoolingName{"pooling_mode_lasttoken", "lasttoken", Pooling::last},
     PoolingName{"pooling_mode_mean_sqrt_len_tokens", "mean_sqrt_len_tokens", Pooling::mean_sqrt_length}};
 
-// The names of the ways of pooling that are put together.
+// The names of the ways of pooling, whose results are put together.
 std::vector<std::string> named_poolings(ConfigFile& file) {
   constexpr std::string_view kMode = "pooling_mode";
   return file.is_text(kMode) ? std::vector{file.text(kMode)} : file.texts(kMode);
@@ -122,7 +122,7 @@ void read_dense(const std::filesystem::path& folder, const Module& module, Forei
 
 // Positions beyond the longest text are not used.
 void read_length(const std::filesystem::path& folder, ForeignModel& model) {
-  // The second one counts where the first does not say it.
+  // The second counts where the first says nothing.
   constexpr std::array<std::pair<const char*, std::string_view>, 2> kPlaces{
       {{kLengthFile, "max_seq_length"}, {kLengthOfTokenizer, "model_max_length"}}};
   for (const auto& [name, key] : kPlaces) {
@@ -163,14 +163,15 @@ void read_prompts(const std::filesystem::path& folder, TextPrompts& prompts) {
       "\"default_prompt_name\" is \"{}\", which is not among the prompts", shown(prompts.chosen));
 }
 
-// A language model that is saved to embed texts may lack the projection of its output, which it does not need: the table
-// of embeddings takes its place.
+// A language model that is saved to embed texts may lack the projection of its output, which it does not need: the
+// table of embeddings takes its place, which is right where the settings say that the two are one.
 void tie_missing_output(const TensorArchive& archive, ForeignModel& model) {
   const bool has_output = std::ranges::any_of(model.names.tensors, [&](const ForeignTensor& tensor) {
     return tensor.roles.front() == WeightRole::logits && archive.find(std::string(tensor.name)) != nullptr;
   });
-  if (!has_output) {
+  if (!has_output && model.config.tying == Tying::none) {
     model.config.tying = Tying::output;
+    model.marks.output_layer = OutputLayer::missing;
   }
 }
 
@@ -259,9 +260,9 @@ void write_dense(const std::filesystem::path& file, const ModelConfig& config) {
 void write_sentence_modules(const ExportedModel& model, ForeignNames& names, const std::filesystem::path& folder) {
   const ModelConfig& config = model.config;
   const bool has_dense = config.text_width > 0, is_scaled = config.text_normalized == Normalized::yes;
-  const bool is_plain =
-      config.text_pooling == Pooling::mean && !has_dense && !is_scaled && model.prompts == TextPrompts{};
-  if (config.architecture != Architecture::encoder || config.head != Head::none || is_plain) {
+  const bool is_plain = config.text_pooling == Pooling::mean && !has_dense && !is_scaled &&
+                        model.prompts == TextPrompts{} && model.marks.output_layer == OutputLayer::present;
+  if ((config.architecture == Architecture::encoder && config.head != Head::none) || is_plain) {
     return;
   }
   json modules{module_of(0, "Transformer", ""), module_of(1, "Pooling", "1_Pooling")};

@@ -20,8 +20,8 @@ void add_sentence_modules(const std::filesystem::path& folder, ForeignModel& mod
 // The folder of the linear layer, as it is written.
 inline constexpr const char* kDenseModule = "2_Dense";
 
-// Writes the modules behind an encoder that has no other head, unless its texts' embeddings are plain means without
-// prompts, which need none, and adds the linear layer's tensors to the names.
+// Writes the modules behind a model that is no encoder with another head, unless its texts' embeddings are plain means
+// without prompts, which need none, and adds the linear layer's tensors to the names.
 void write_sentence_modules(const ExportedModel& model, ForeignNames& names, const std::filesystem::path& folder);
 
 }  // namespace heed

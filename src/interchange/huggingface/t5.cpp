@@ -76,8 +76,8 @@ void exchange_feed_forward(ConfigFile& file, ModelConfig& config) {
   file.pass_over({"dense_act_fn", "is_gated_act"});
 }
 
-// Tying, and the scale of what the output projection reads: tied ones have it, unless a file says otherwise. An mT5 is
-// never scaled, though transformers 5 says of each that it is tied.
+// Tying, and the scale of what the output projection reads: tied projections have it, unless a file says otherwise. An
+// mT5 is never scaled, although transformers 5 calls every mT5 tied.
 void exchange_output(FamilySource& source, ModelConfig& config) {
   ConfigFile& file = source.file;
   const bool scales_tied = file.text("model_type") != "mt5";

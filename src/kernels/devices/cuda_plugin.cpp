@@ -52,9 +52,9 @@ HeedCudaFunction load_cuda_library() {
 
 std::unique_ptr<Backend> make_cuda_backend(int device) {
   static const HeedCudaFunction kMake = load_cuda_library();
-  std::unique_ptr<Backend> backend(kMake(kHeedCudaLayout, device));
+  std::unique_ptr<Backend> backend(kMake(kHeedInterface, device));
   require<ConfigError>(backend != nullptr, "cuda",
-                       "the part for NVIDIA GPUs is of another heed; build and install both together");
+                       "the part for NVIDIA GPUs belongs to another build of heed; build and install both together");
   return backend;
 }
 

@@ -6,9 +6,10 @@
 namespace heed {
 
 inline constexpr const char* kHeedCudaName = "heed_cuda_backend";
-inline constexpr int kHeedCudaLayout = 1;  // changes with the backend interface
+// Of the headers that both are compiled with: another build's library would be called wrongly.
+inline constexpr const char* kHeedInterface = HEED_INTERFACE;
 
-// Null where `layout` is another. Throws ConfigError where the device cannot be used, and DeviceError.
-using HeedCudaFunction = Backend* (*)(int layout, int device);
+// Null where `interface` is another. Throws ConfigError where the device cannot be used, and DeviceError.
+using HeedCudaFunction = Backend* (*)(const char* interface, int device);
 
 }  // namespace heed

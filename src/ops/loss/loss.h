@@ -37,7 +37,7 @@ class TokenLosses {
   ConstView on_host() const;
 
   Backend* backend_;
-  // Where the loss computed them; and once they were read, in the host's memory.
+  // In the memory of the backend; once they have been read, in the host's.
   mutable std::shared_ptr<const Tensor> losses_;
   int64_t counted_, vocabulary_;
   Smoothing smoothing_;

@@ -8,7 +8,7 @@
 namespace heed {
 namespace {
 
-// How many of all tokens the first bytes have alone, too. A token that lies across the border is not among them.
+// How many tokens the text's first `bytes` bytes share with all of it. A token across that border is not among them.
 int64_t tokens_within(const Tokenizer& tokenizer, const ChatSpans& chat, size_t bytes,
                       const std::vector<int32_t>& all) {
   const std::vector<int32_t> own = ids_of(encode_marked_text(tokenizer, std::string_view(chat.text).substr(0, bytes)));

@@ -9,8 +9,8 @@
 
 namespace heed {
 
-// The whole conversation as encode_marked_text() cuts it, and for each token whether the assistant writes it: it is not
-// among the tokens of the prompt that an answer follows, but among those that end with the answer.
+// The whole conversation as encode_marked_text() cuts it, and for each token whether the assistant writes it: whether
+// it is among the tokens up to the end of an answer, but not among those of the prompt before it.
 struct ChatTokens {
   std::vector<int32_t> ids;
   std::vector<bool> of_assistant;

@@ -24,7 +24,7 @@ enum class Offsets : uint8_t { none, bytes, characters };
 // Other added tokens are always found.
 enum class SpecialText : uint8_t { matched, literal };
 
-// How special tokens in a text are taken, but for one that is matched in any case.
+// How special tokens in a text are treated; `matched` is matched in any case.
 struct SpecialRule {
   SpecialText text = SpecialText::literal;
   TokenId matched = kNoToken;

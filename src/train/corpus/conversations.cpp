@@ -51,14 +51,14 @@ void require_roles(const Chat& chat, const std::string& where) {
                          hint.empty() ? fmt::format(", expected one of {}", fmt::join(kRoles, ", ")) : hint);
     if (role == kAssistant) {
       require<FormatError>(!is_empty(member_of(messages[i], "content")) || calls_tools(messages[i]), where,
-                           "message {} is an assistant's that says nothing", i + 1);
+                           "message {} is the assistant's and says nothing", i + 1);
       has_answer = true;
     }
   }
   require<FormatError>(has_answer, where, "no message is the assistant's: nothing would be learned from it");
 }
 
-// The marks are spelled as the tokenizer does, where the model's files do not spell them.
+// Marks that the model's files do not spell are spelled as in the tokenizer.
 ChatOptions options_of(const ChatReading& reading) {
   const Tokenizer& tokenizer = reading.tokenizer;
   const auto spelled = [&](const std::optional<std::string>& own, TokenId token) {
@@ -89,7 +89,7 @@ Conversation conversation_of(const ChatTokens& tokens, size_t length, const std:
   return conversation;
 }
 
-// Adds what the line holds, unless it is too long.
+// Adds the line's conversation, unless it is too long.
 void add_conversation(const std::string& line, const ChatReading& reading, const ChatOptions& options,
                       const std::string& where, Conversations& found) {
   const Chat chat = parse_chat(line, where);

@@ -11,11 +11,11 @@
 
 namespace heed {
 
-// A conversation up to its last token that is learned, its first one not expected and its last one not read.
+// A conversation up to the last token that is learned. The first token is not expected, and the last one not read.
 struct Conversation {
   std::vector<int32_t> ids;
-  std::vector<int32_t>
-      expected;  // the token that follows each, or Targets::kIgnored where the assistant did not write it
+  // The token that follows each, or Targets::kIgnored where the assistant did not write it.
+  std::vector<int32_t> expected;
   std::string where;
 
   int64_t learned() const;
@@ -23,15 +23,15 @@ struct Conversation {
 
 struct Conversations {
   std::vector<Conversation> all;
-  // Those longer than allowed:
+  // Counts of conversations that are longer than allowed.
   int64_t dropped = 0, truncated = 0;
   std::string first_too_long;
 
   std::string text() const;  // how many, in one line
 };
 
-// The token that ends every answer, or none: the last one of an answer that no text has. Answers that were truncated do
-// not count.
+// The token that ends every answer, or none: an answer's last token that stands for no text. Truncated answers do not
+// count.
 std::optional<TokenId> end_of_answers(const Conversations& conversations, const Tokenizer& tokenizer);
 
 // How conversations become tokens.
@@ -42,9 +42,10 @@ struct ChatReading {
   TooLong too_long = TooLong::drop;
 };
 
-// Files of JSON objects, one in a line, as parse_chat() has them; blank lines are none. FormatError, naming file and
-// line, for what is not one: other roles than "system", "developer", "user", "assistant", "tool" and "function", an
-// assistant that says nothing or not a word, and what the template refuses or writes differently when more follows.
+// Reads files with a JSON object in each line, as parse_chat() has them; blank lines are skipped. FormatError, naming
+// file and line, for anything else: other roles than "system", "developer", "user", "assistant", "tool" and "function",
+// conversations without an answer or with an empty one, and those that the template refuses, or of which it writes a
+// part differently when more follows.
 Conversations read_conversations(const std::vector<std::string>& files, const ChatReading& reading);
 
 // As NAME.ids and so on; and back, completely. FormatError for what no text gives.

@@ -18,7 +18,7 @@ namespace heed {
 Tokenizers make_tokenizers(const TranslationRecipe& recipe);
 
 SentenceMarks marks_of(const TranslationTokenizers& tokenizers);
-// Those of a model that another program made, between two of its languages.
+// The marks of another program's model, between two of its languages.
 SentenceMarks marks_of(const TranslationTokenizers& tokenizers, const TranslationFrame& frame);
 
 // Reads the text, or takes the tokens that are stored already. Tokens that do not fit into memory go into unnamed files

@@ -20,7 +20,7 @@ void ChatRecipe::validate(const Recipe& recipe) const {
   check(std::ranges::count(data.train, "-") + std::ranges::count(data.validation, "-") == 0,
         "data.train and data.validation must name files, not the standard input (-)");
   check(!recipe.training.from.empty() && recipe.training.from_tokenizers,
-        "the task chat needs a model whose tokenizer it takes: set training.from, and leave out from_tokenizers");
+        "the task chat takes the tokenizer of another model: set training.from, and leave out from_tokenizers");
   check_at_least("data.batch_sequences", data.batch_sequences, 1);
   check_between("data.context", data.context, {1, recipe.model.max_length});
 }

@@ -68,7 +68,7 @@ void set_encoders_own(const ModelConfig& from, ModelConfig& model) {
   model.text_normalized = from.text_normalized;
 }
 
-// The stack that both have reads as it did.
+// The stack that both have keeps its patterns.
 void set_stacks(const ModelConfig& other, const ModelConfig& defaults, ModelConfig& model) {
   const Stack stack = other.has(Stack::encoder) && defaults.has(Stack::encoder) ? Stack::encoder : Stack::decoder;
   if (other.has(stack) && other.architecture == Architecture::seq2seq) {

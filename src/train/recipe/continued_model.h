@@ -9,13 +9,13 @@
 
 namespace heed {
 
-// The settings of the other model, for one of the architecture of `defaults`. Those of a head or stack that it lacks are
-// as in `defaults`; vocabularies and labels are left to the text.
+// The settings of the other model, for a model of the architecture of `defaults`. Those of a head or stack that the
+// other model lacks are as in `defaults`; vocabularies and labels are left to the text.
 ModelConfig continued_model(const ModelConfig& other, const ModelConfig& defaults);
 
-// ConfigError, naming the recipe and the key, for a setting of `model` that is not that of another program's model,
-// whose weights mean something in its own form alone. Models of heed may be changed: a line of the run's start says
-// what became of their weights.
+// ConfigError, naming the recipe and the key, for a setting of `model` that differs from another program's model, whose
+// weights have a meaning only in its own form. Models of heed may be changed: a line at the start of the run says what
+// became of their weights.
 void require_form_of(const ModelFolder& other, const ModelConfig& continued, const ModelConfig& model,
                      std::string_view recipe);
 

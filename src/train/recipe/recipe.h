@@ -156,9 +156,9 @@ std::vector<SettingTable> recipe_settings(Recipe& recipe);
 // Reads a recipe and applies `overrides` ("table.key=value"). Its task is the one that training.task names, or else the
 // one that trains models of its architecture. Opens no other file.
 Recipe parse_recipe(std::string_view toml, std::string_view name, const std::vector<std::string>& overrides);
-// The same for a file. What it names is looked for beside it, and then where heed was started; what `overrides` name,
-// there alone. Settings of [model] that it leaves out are those of the model that training.from names, as
-// continued_model() says; or those of the run in the folder `run`, if there is one, which is to be resumed.
+// The same for a file. Files that it names are looked for beside it, and then where heed was started; files that
+// `overrides` name, only there. Settings of [model] that it leaves out are those of the model that training.from names,
+// as continued_model() says; or those of the run in the folder `run`, if there is one, which is to be resumed.
 Recipe read_recipe(const std::string& file, const std::vector<std::string>& overrides,
                    const std::filesystem::path& run = {});
 // ConfigError for a file of text or of a tokenizer that is in neither place.

@@ -49,8 +49,8 @@ RecipeHead head_of(std::string_view toml, std::string_view name, const std::vect
   return head;
 }
 
-// The one that it names, or else the one that trains models of its architecture: what it says, or that of the model
-// that it begins from.
+// The task that the recipe names, or else the one that trains models of its architecture, which the recipe names or the
+// model that it begins from has.
 const TaskKind& task_of(const RecipeHead& head, const ModelConfig* other) {
   if (!head.task.empty()) {
     return task_named(head.task);
@@ -88,13 +88,13 @@ void add_foreign_keys(std::vector<SettingTable>& tables, const TaskKind& kind) {
 // Where the settings that [model] leaves out come from: the model in this folder, or defaults.
 struct RecipeSource {
   FilesOfRecipe change;  // called with each file that the recipe itself names, before the overrides
-  std::function<std::optional<ModelFolder>(const RecipeHead& head)> begun;
+  std::function<std::optional<ModelFolder>(const RecipeHead& head)> continued_folder;
 };
 
 Recipe parsed_recipe(std::string_view toml, std::string_view name, const std::vector<std::string>& overrides,
                      const RecipeSource& source) {
   const RecipeHead head = head_of(toml, name, overrides, source.change);
-  const std::optional<ModelFolder> folder = head.from.empty() ? std::nullopt : source.begun(head);
+  const std::optional<ModelFolder> folder = head.from.empty() ? std::nullopt : source.continued_folder(head);
   std::optional<ModelConfig> other;
   if (folder) {
     other = load_description(*folder).config;
@@ -129,8 +129,9 @@ Recipe parsed_recipe(std::string_view toml, std::string_view name, const std::ve
 }  // namespace
 
 Recipe parse_recipe(std::string_view toml, std::string_view name, const std::vector<std::string>& overrides) {
-  return parsed_recipe(toml, name, overrides,
-                       {.change = [](std::string&) {}, .begun = [](const RecipeHead&) { return std::nullopt; }});
+  return parsed_recipe(
+      toml, name, overrides,
+      {.change = [](std::string&) {}, .continued_folder = [](const RecipeHead&) { return std::nullopt; }});
 }
 
 Recipe read_recipe(const std::string& file, const std::vector<std::string>& overrides, const fs::path& run) {
@@ -142,14 +143,14 @@ Recipe read_recipe(const std::string& file, const std::vector<std::string>& over
       name = beside.lexically_normal().string();
     }
   };
-  // What says its architecture itself can be planned where the model is not at hand.
-  const auto begun = [&](const RecipeHead& head) -> std::optional<ModelFolder> {
+  // A recipe that names its architecture can be planned without that model.
+  const auto continued_folder = [&](const RecipeHead& head) -> std::optional<ModelFolder> {
     if (!run.empty() && fs::exists(ModelFolder{run}.config())) {
       return ModelFolder{run};
     }
     return head.architecture && is_missing(head.from) ? std::nullopt : std::optional(ModelFolder{head.from});
   };
-  return parsed_recipe(read_file(file), file, overrides, {.change = change, .begun = begun});
+  return parsed_recipe(read_file(file), file, overrides, {.change = change, .continued_folder = continued_folder});
 }
 
 void require_files(const Recipe& recipe, const std::string& file) {

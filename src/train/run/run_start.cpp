@@ -194,7 +194,7 @@ std::optional<Documents> documents_of(const PlannedRun& plan) {
   if (own || !plan.from) {
     return own;
   }
-  // What was learned from a stream had no ends, but conversations do.
+  // A model that was trained on a stream has seen no ends of texts, but conversations have them.
   const std::optional<Documents> others = plan.from->documents();
   return others == Documents::none ? std::nullopt : others;
 }

@@ -36,10 +36,10 @@ class Task {
   virtual ~Task() = default;
 
   virtual const Tokenizers& tokenizers() const = 0;  // one for each role of the model
-  // How a language model's text is divided, for config.json; nothing: as with the model that the run began from, but not
-  // in a stream.
+  // How a language model's text is divided, for config.json; nothing: as in the model that the run began from, unless
+  // that was a stream.
   virtual std::optional<Documents> documents() const { return Documents::none; }
-  // How a model that learns from conversations is shown them; null: it does not.
+  // The template of a model that learns from conversations; null for others.
   virtual const ChatTemplate* chat_template() const { return nullptr; }
   // What an encoder learns to read, for config.json.
   virtual TextColumns columns() const { return TextColumns::one; }
@@ -80,7 +80,7 @@ void seek_batches(Batches& batches, const BatchPosition& position, std::string_v
 // What a task is built with, besides its recipe.
 struct TaskSetup {
   const Tokenizers* tokenizers = nullptr;  // of the run that is resumed; null: the recipe's, or learned from the text
-  // The model that the run goes on from: what its tokenizers do not say about it, and where it is.
+  // The marks of the model that the run goes on from, which its tokenizers do not know, and the model's folder.
   ModelMarks marks = {};
   ModelFolder folder = {};
   int threads = 1;

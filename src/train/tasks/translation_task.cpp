@@ -42,7 +42,7 @@ SentenceMarks marks_within(const TranslationTokenizers& pair, const ModelMarks& 
                            int64_t max_length) {
   const TranslationFrame frame(pair, marks, data.languages);
   require<ConfigError>(!frame.lacks_target(), "data.target_language",
-                       "is not set, and the model writes several languages: name the one of data.train_target");
+                       "is not set, but the model writes several languages: name that of data.train_target");
   const int64_t around_source = frame.tokens_around_source(), around_target = std::ssize(frame.target_start());
   check(data.max_length + around_source <= max_length,
         "data.max_length is {} tokens and {} around a source, but model.max_length is {}", data.max_length,

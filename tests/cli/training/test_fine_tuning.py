@@ -272,7 +272,7 @@ class FineTuning(train_cli.TrainTest):
             self.assertEqual((shown.returncode, shown.stderr), (0, ""), recipe)
             self.assertRegex(shown.stdout, r"(?m)^\d+ of \d+ weights taken from ")
 
-    def test_another_form_than_the_models_is_refused_by_the_key(self):
+    def test_settings_that_differ_from_the_model_are_refused_by_their_key(self):
         options = self.use("classifier", training__from=ENCODERS / "bert")
         for key, value, has in (("heads", 2, 4), ("activation", '"relu"', '"gelu"'), ("encoder_layers", 1, 2),
                                 ("max_length", 16, 36), ("norm_placement", '"pre"', '"post"')):
@@ -294,7 +294,7 @@ class FineTuning(train_cli.TrainTest):
                 ('{"messages": []}', '"messages" is not a list, or empty'),
                 ('{"messages": [{"role": "user"}]}', 'message 1 has no "content"'),
                 (talk([user]), "no message is the assistant's"),
-                (talk([user, ("assistant", "")]), "message 2 is an assistant's that says nothing"),
+                (talk([user, ("assistant", "")]), "message 2 is the assistant's and says nothing"),
                 (talk([user, told], id=1), 'the key "id" is not known'),
                 ("not JSON", "not JSON at byte 2"),
                 (good[:-1], "not JSON at byte")]:

@@ -104,13 +104,14 @@ TEST_F(Pairs, RefuseSentenceMarksOutsideTheVocabulary) {
   const auto refusal = [&](const SentenceMarks& special) {
     return message_of<ShapeError>([&] { make_pairs(three, std::vector<int64_t>{0}, special); });
   };
-  EXPECT_EQ(refusal({TokenId(90), TokenId(2)}), "pairs: the begin of a target is 90 in a vocabulary of 90");
+  EXPECT_EQ(refusal({TokenId(90), TokenId(2)}), "pairs: the beginning of a target is 90 in a vocabulary of 90");
   EXPECT_EQ(refusal({TokenId(1), TokenId(-1)}), "pairs: the end of a target is -1 in a vocabulary of 90");
   EXPECT_EQ(refusal({TokenId(1), TokenId(2), {}, {100}}), "pairs: the end of a source is 100 in a vocabulary of 100");
-  EXPECT_EQ(refusal({TokenId(1), TokenId(2), {-1}, {}}), "pairs: the begin of a source is -1 in a vocabulary of 100");
+  EXPECT_EQ(refusal({TokenId(1), TokenId(2), {-1}, {}}),
+            "pairs: the beginning of a source is -1 in a vocabulary of 100");
   EXPECT_EQ(refusal({TokenId(1), TokenId(2), {99}, {99}}), "");
   EXPECT_EQ(refusal({TokenId(1), TokenId(2), {}, {}, {90}}),
-            "pairs: the begin of a target is 90 in a vocabulary of 90");
+            "pairs: the beginning of a target is 90 in a vocabulary of 90");
 }
 
 TEST_F(Pairs, RefuseACorpusOfOneSide) {

@@ -155,7 +155,7 @@ TEST(SearchRules, ASearchThatNeverStopsEarlyLooksAtTheMaximumLength) {
   EXPECT_EQ(best.at(1).score, -4.5 / 9.0);
 }
 
-TEST(SearchRules, WhatTheModelAlwaysWritesCountsAsCertainButAsLong) {
+TEST(SearchRules, ForcedFirstTokensCountAsCertainAndTowardsTheLength) {
   WrittenDown stepper({{{}, {.a = -5.0F}}, {{kA}, {.b = -1.0F}}, {{kA, kB}, {.end = -0.5F}}});
   const Ids given{kBos, kA, kB};
   const SearchRules rules{.certain = 1};

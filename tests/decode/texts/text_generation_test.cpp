@@ -286,8 +286,8 @@ TEST(TextStream, CharactersOfSeveralTokensAreReturnedWhole) {
   EXPECT_EQ(text + stream.finish(), "läuft €");
 }
 
-// A run of byte tokens that is no text becomes one U+FFFD for each, though it began with a letter.
-TEST(TextStream, BytesThatComeToBeNoTextLeaveWholeCharacters) {
+// A run of byte tokens that is not UTF-8 becomes a U+FFFD for each, even if it began with a letter.
+TEST(TextStream, BytesThatTurnOutNotToBeUtf8LeaveWholeCharacters) {
   const auto tokenizer = parse_huggingface_tokenizer(
       R"({"model": {"type": "BPE", "byte_fallback": true, "vocab": {"<0x3E>": 0, "<0xB5>": 1, "a": 2}, "merges": []},
           "decoder": {"type": "Sequence", "decoders": [{"type": "ByteFallback"}, {"type": "Fuse"}]}})",

@@ -189,6 +189,13 @@ TEST_F(CTranslate2Transformer, AStartThatIsNoTokenIsNamed) {
   EXPECT_THAT(refusal(), HasSubstr("target_vocabulary.txt: there is no '</s>', which the decoder begins with"));
 }
 
+TEST_F(CTranslate2Transformer, SettingsThatAreMissingOrCutOffAreNamed) {
+  write_file(folder_ / "config.json", R"({"decoder_start_token":)");
+  EXPECT_THAT(refusal(), HasSubstr("config.json: "));
+  std::filesystem::remove(folder_ / "config.json");
+  EXPECT_THAT(refusal(), HasSubstr("there is no config.json"));
+}
+
 TEST_F(CTranslate2Transformer, AVocabularyOfAnotherSizeIsNamed) {
   write_file(folder_ / "target_vocabulary.txt", "<unk>\nx\ny\n");
   EXPECT_THAT(refusal(), HasSubstr("target_vocabulary.txt: has 3 tokens, but the table of embeddings 2 rows"));

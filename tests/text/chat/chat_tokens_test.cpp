@@ -39,7 +39,7 @@ std::string learned(const Tokenizer& tokenizer, const ChatTokens& tokens) {
   return text;
 }
 
-TEST(ChatTokens, OfTheAssistantAreThoseOfItsSpans) {
+TEST(ChatTokens, OfTheAssistantAreThoseInItsSpans) {
   const auto tokenizer = bytes();
   const ChatSpans chat{.text = "u:a</s>b:xy</s>u:c</s>b:z</s>", .assistant = {{9, 15}, {24, 29}}};
   const ChatTokens tokens = chat_tokens(*tokenizer, chat);
@@ -47,7 +47,7 @@ TEST(ChatTokens, OfTheAssistantAreThoseOfItsSpans) {
   EXPECT_EQ(learned(*tokenizer, tokens), "xy</s>z</s>");
 }
 
-TEST(ChatTokens, OfTokenizersOfOtherProgramsKnowAllMarks) {
+TEST(ChatTokens, IncludeAllMarksThatAnotherProgramsTokenizerKnows) {
   const auto tokenizer = qwen();
   const ChatSpans chat{.text = "<|im_start|>the cat<|im_end|>\n<|im_start|>is on it<|im_end|>\n",
                        .assistant = {{42, 60}}};

@@ -63,7 +63,7 @@ TEST_P(WrittenTokenizers, GiveTheSameTokens) {
   }
 }
 
-TEST_P(WrittenTokenizers, TakeALineBreakForOne) {
+TEST_P(WrittenTokenizers, KeepTheLineBreakAsOneToken) {
   if (GetParam() == TokenizerKind::byte || GetParam() == TokenizerKind::character) {
     return;
   }
@@ -80,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, WrittenTokenizers,
                          testing::Values(TokenizerKind::bpe, TokenizerKind::unigram, TokenizerKind::wordpiece,
                                          TokenizerKind::word, TokenizerKind::character, TokenizerKind::byte));
 
-TEST(WrittenTokenizer, DecodesWhatItCut) {
+TEST(WrittenTokenizer, DecodesWhatItEncoded) {
   for (const TokenizerKind kind : {TokenizerKind::bpe, TokenizerKind::unigram, TokenizerKind::byte}) {
     const auto read = written_and_read(*trained_to_write(kind));
     const std::string text = "The  man \xc3\xa9 saw\xe6\xbc\xa2 it.";
@@ -88,7 +88,7 @@ TEST(WrittenTokenizer, DecodesWhatItCut) {
   }
 }
 
-TEST(WrittenTokenizer, StandsInItsFrame) {
+TEST(WrittenTokenizer, KeepsTheFrameAroundTexts) {
   const auto own = trained_to_write(TokenizerKind::wordpiece);
   const SpecialTokens special = own->special();
   const TextFrames frames{{{.token = special.bos}, {.text = 0}, {.token = special.eos}},
@@ -107,14 +107,14 @@ void expect_not_written(const Tokenizer& tokenizer, const std::string& mention) 
   }
 }
 
-TEST(WrittenTokenizer, RefusesWhatTheFormatCannotSay) {
+TEST(WrittenTokenizer, RefusesWhatTheFormatCannotExpress) {
   expect_not_written(*trained_to_write(TokenizerKind::bpe, {"<tag>"}), "user symbol '<tag>'");
   expect_not_written(*trained_to_write(TokenizerKind::word, {"<tag>"}), "user symbol '<tag>'");
   expect_not_written(*trained_to_write(TokenizerKind::word, {}, {}, {"\xe6\xbc\xa2\xe5\xad\x97 word"}),
                      "only heed's own word");
 }
 
-TEST(WrittenPieces, AreTheModelAgain) {
+TEST(WrittenPieces, AreReadBackAsTheSameModel) {
   for (const TokenizerKind kind : {TokenizerKind::bpe, TokenizerKind::unigram}) {
     const auto own = trained_to_write(kind, {}, {NormalForm::none, LetterCase::kept});
     const SentencePieceModel model = read_sentencepiece_model(own->serialize(), "model");

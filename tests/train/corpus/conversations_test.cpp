@@ -42,7 +42,7 @@ class ReadConversations : public testing::Test {
     }
     return "";
   }
-  // What is expected, with a dot for what is not.
+  // The expected tokens as text, with a dot for each token that is not expected.
   std::string expected(const Conversation& conversation) const {
     std::string text;
     for (const int32_t token : conversation.expected) {
@@ -63,7 +63,7 @@ const std::string kLongTalk =
     R"({"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Yo"},)"
     R"( {"role": "user", "content": "Go on"}, {"role": "assistant", "content": "No"}, {"role": "user", "content": "!"}]})";
 
-TEST_F(ReadConversations, ExpectWhatTheAssistantWritesAlone) {
+TEST_F(ReadConversations, ExpectOnlyWhatTheAssistantWrites) {
   const Conversations found = read(kShortTalk + "\n\n" + kLongTalk + "\n");
   ASSERT_EQ(found.all.size(), 2U);
   // u:Hi$a:Yo$, shifted by one; what follows the last answer is left out.
@@ -90,13 +90,13 @@ TEST_F(ReadConversations, DropTruncateOrRefuseWhatIsTooLong) {
   EXPECT_THAT(error(both, TooLong::truncate, 5), HasSubstr("all 2 conversations are longer than data.context 5"));
 }
 
-TEST_F(ReadConversations, NameTheLineOfWhatIsNotOne) {
+TEST_F(ReadConversations, NameTheLineThatIsNotAConversation) {
   for (const auto& [line, mention] : std::vector<std::pair<std::string, std::string>>{
            {R"({"messages": [{"role": "usr", "content": "a"}]})", R"(the role "usr", did you mean 'user'?)"},
            {R"({"messages": [{"role": "zebra", "content": "a"}]})", R"(the role "zebra", expected one of system, )"},
            {R"({"messages": [{"role": "user", "content": "a"}]})", "no message is the assistant's"},
-           {R"({"messages": [{"role": "assistant", "content": ""}]})", "message 1 is an assistant's that says nothing"},
-           {R"({"messages": [{"role": "assistant", "content": []}]})", "message 1 is an assistant's that says nothing"},
+           {R"({"messages": [{"role": "assistant", "content": ""}]})", "message 1 is the assistant's and says nothing"},
+           {R"({"messages": [{"role": "assistant", "content": []}]})", "message 1 is the assistant's and says nothing"},
            {R"({"messages": {}})", "\"messages\" is not a list"},
            {"[1]", "expected an object"}}) {
     EXPECT_THAT(error(kShortTalk + "\n" + line), testing::AllOf(HasSubstr("talks.jsonl:2: "), HasSubstr(mention)));

@@ -9,8 +9,8 @@
 namespace heed::test {
 namespace {
 
-// A model that is trained on sources without what stands around them when it translates would see them so for the first
-// time then.
+// If sources were trained on without the tokens around them, the model would see these for the first time when it
+// translates.
 TEST(TranslationData, SourcesAreTrainedOnAsTheyAreTranslated) {
   for (const char* const name : {"bart", "m2m-100", "mbart-50"}) {
     const ModelFolder folder{source_root() / "tests/interchange/golden/encoder_decoders" / name};

@@ -34,14 +34,14 @@ Recipe recipe_from(const std::filesystem::path& from, const std::string& model =
   return read_recipe(file.string(), {});
 }
 
-TEST(ContinuedModel, HasTheOthersSettingsWithoutItsVocabularies) {
+TEST(ContinuedModel, HasTheOtherModelsSettingsButNotItsVocabularies) {
   ModelConfig other{.model = 24, .heads = 3, .source_vocabulary = 50, .target_vocabulary = 50, .tying = Tying::all};
   const ModelConfig continued = continued_model(other, config_of_task("translation"));
   other.source_vocabulary = other.target_vocabulary = 0;
   EXPECT_EQ(shown(continued), shown(other));
 }
 
-TEST(ContinuedModel, HasItsTasksHeadWhereTheOtherHasAnother) {
+TEST(ContinuedModel, HasTheHeadOfItsTaskWhereTheOtherModelHasAnother) {
   ModelConfig other = config_of_task("masked-lm");
   other.tying = Tying::output;
   other.head_layer = Activation::gelu;
@@ -78,7 +78,7 @@ TEST(ContinuedModel, OfAnotherArchitectureHasTheStackThatBothHave) {
   EXPECT_EQ(to_text(decoder.attention.front()), "full");
 }
 
-TEST(ContinuedModel, OfEveryOtherProgramsModelCanBeTrained) {
+TEST(ContinuedModel, CanBeTrainedFromEveryOtherProgramsModel) {
   int64_t models = 0;
   for (const auto& [group, tasks] : {std::pair{"encoder_decoders", std::vector<std::string>{"translation"}},
                                      std::pair{"decoders", std::vector<std::string>{"language-model", "chat"}},
@@ -102,7 +102,7 @@ TEST(ContinuedModel, OfEveryOtherProgramsModelCanBeTrained) {
   EXPECT_GT(models, 50);
 }
 
-TEST(ContinuedModel, TellsTheTaskWhereTheRecipeDoesNot) {
+TEST(ContinuedModel, DecidesTheTaskWhereTheRecipeDoesNot) {
   EXPECT_EQ(recipe_from(kGoldenModels / "decoders/llama").training.task, "language-model");
   EXPECT_EQ(recipe_from(kGoldenModels / "encoder_decoders/t5").training.task, "translation");
   EXPECT_EQ(recipe_from(kGoldenModels / "encoders/bert-masked").training.task, "masked-lm");

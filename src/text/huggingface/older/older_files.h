@@ -61,13 +61,13 @@ struct SentencePieceFile {
   Numbers numbers = Numbers::own;
   Spaces spaces = Spaces::own;
   TextFrame frame = TextFrame::none;
-  bool joins_symbols = false;          // neighbours also become pieces that are not normal, if not for control
+  bool joins_symbols = false;          // neighbours also into pieces of other types, except control
   std::string language = {};           // the token of a frame that has one
-  std::vector<std::string> more = {};  // special tokens behind the last id: languages, <mask>, <extra_id_99> ...
+  std::vector<std::string> more = {};  // special tokens after the last id: languages, <mask>, <extra_id_99> ...
   SpecialNames names = {.bos = "<s>", .eos = "</s>", .unk = "<unk>", .pad = "<pad>"};
 };
 std::string tokenizer_json_of(const SentencePieceFile& file, std::string_view where);
-// The same where the model was read already, from whatever file.
+// The same for a model that was read already, from any kind of file.
 std::string tokenizer_json_of(const SentencePieceFile& file, const SentencePieceModel& model, std::string_view where);
 
 // Tokens of bytes in the order of their ids, with the merges that make them: GPT-2's kind, with other expressions.

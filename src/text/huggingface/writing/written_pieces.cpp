@@ -22,7 +22,7 @@ using SomeType = SentencePieceModel::PieceType;
 // "<0x41>"
 bool is_byte(std::string_view text) { return text.size() == 6 && text.starts_with("<0x") && text.ends_with('>'); }
 
-// What the file says besides the pieces: its character map, and what becomes of spaces.
+// What the file has besides the pieces: its character map, and what becomes of spaces.
 void read_spaces(const Json& document, SentencePieceModel& model, const std::string& where) {
   const Json normalizer = document.value("normalizer", Json());
   const Json parts =
@@ -51,7 +51,7 @@ std::unordered_map<std::string, bool> added_in(const Json& document) {
   return added;
 }
 
-// Pieces without a score of their own are marks.
+// Pieces without a score are marks.
 SomeType type_of(const std::string& text, float score, const std::unordered_map<std::string, bool>& added) {
   const auto found = added.find(text);
   if (found != added.end() || score == 0.0F) {

@@ -89,7 +89,7 @@ void add_line_break(const Tokenizer& tokenizer, Json& document) {
 void require_only_line_breaks(const std::vector<std::string>& symbols, const std::string& where) {
   const auto other = std::ranges::find_if(symbols, [](const std::string& symbol) { return symbol != kLineBreak; });
   require<ConfigError>(other == symbols.end(), where,
-                       "its tokenizer has the user symbol '{}', around which Hugging Face's would cut text otherwise",
+                       "its tokenizer has the user symbol '{}', around which Hugging Face's would cut text differently",
                        other == symbols.end() ? "" : *other);
 }
 
@@ -115,11 +115,11 @@ Json of_sentencepiece(const Tokenizer& tokenizer, const std::string& where) {
   require_only_line_breaks(user_symbols(model), where);
   Json normalizers = normalizers_of(parse_normalization(tokenizer.normalization()));
   normalizers.push_back(replacing("\u2581", " "));
-  // Metaspace would put none before a space.
+  // Metaspace would put no space before a space.
   normalizers.push_back({{"type", "Prepend"}, {"prepend", "\u2581"}});
   document["normalizer"] = sequence("normalizers", normalizers);
   document["pre_tokenizer"]["prepend_scheme"] = "never";
-  // The space before a line, which is not in the text.
+  // Removes the space before each line, which is not in the text.
   document["decoder"] = {{"type", "Sequence"},
                          {"decoders",
                           {replacing("\u2581", " "),

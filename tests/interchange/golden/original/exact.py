@@ -43,7 +43,7 @@ def eager(config):
 
 
 def take_parameters(model, plain):
-    """Those of `plain` as doubles; what is one tensor there is one here, and nothing else is."""
+    """The parameters of `plain` as doubles; those that share a tensor there, and no others, share one here."""
     copies = {}
 
     def copied(value):

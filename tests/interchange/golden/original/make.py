@@ -83,7 +83,7 @@ def drop_repeated_texts():
 
 
 def run_all(jobs, processes):
-    """The results of all jobs; one that hangs or dies takes only itself along."""
+    """The results of all jobs; a job that hangs or dies does not affect the others."""
     if processes < 2:
         return [task(job) for job in jobs]
     results = []

@@ -51,7 +51,7 @@ def rounded(value, digits=10):
 
 
 def in_part(outputs):
-    """Of many long rows of logits some, whose numbers are the case's "rows"."""
+    """Some of many long rows of logits; their numbers are the case's "rows"."""
     rows = outputs["logits"].shape[0] if "logits" in outputs and outputs["logits"].dim() == 2 else 0
     if rows <= 6:
         return {name: rounded(value) for name, value in outputs.items()}

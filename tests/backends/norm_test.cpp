@@ -1,14 +1,12 @@
-#include "plugins/heed_cuda/cuda_testing.h"
-#include "plugins/heed_cuda/layouts.h"
-#include "plugins/heed_cuda/same_rows.h"
+#include "backends/backend_test.h"
 
 namespace heed::test {
 namespace {
 
-class CudaAddNorm : public CudaTest {
+class BackendAddNorm : public BackendTest {
  protected:
   void expect_forward(const AddNormCase& c) {
-    const auto actual = c.forward(cuda(), types());
+    const auto actual = c.forward(backend(), types());
     EXPECT_TRUE(close(actual.sum, c.forward(reference(), kReferenceTypes).sum, stored()));
     // What is normalized is the sum as it was rounded.
     AddNormCase rounded = c;
@@ -21,8 +19,8 @@ class CudaAddNorm : public CudaTest {
     EXPECT_TRUE(close(actual.statistics, expected.statistics, kF32));
   }
   void expect_backward(const AddNormCase& c, Write write = Write::overwrite) {
-    const auto saved = c.forward(cuda(), types());
-    const auto actual = c.backward(cuda(), saved, types(), write);
+    const auto saved = c.forward(backend(), types());
+    const auto actual = c.backward(backend(), saved, types(), write);
     const auto expected = c.backward(reference(), saved, kReferenceTypes, write);
     EXPECT_TRUE(close(actual.d_residual, expected.d_residual, stored()));
     EXPECT_TRUE(close(actual.d_branch, expected.d_branch, stored()));
@@ -30,20 +28,19 @@ class CudaAddNorm : public CudaTest {
     EXPECT_TRUE(close(actual.d_bias, expected.d_bias, kF32));
   }
 };
-HEED_ON_CUDA(CudaAddNorm);
 
-// Around what one thread, one warp and each team of threads holds of a row.
-TEST_P(CudaAddNorm, MatchesTheReferenceForAnySize) {
+// On GPUs around what one thread, one warp and each team of threads holds of a row.
+TEST_P(BackendAddNorm, MatchesTheReferenceForAnySize) {
   with_each_layout([&] {
     for (const NormKind kind : {NormKind::layer, NormKind::rms}) {
-      for (const int64_t columns : {1, 2, 8, 9, 33, 128, 129, 257, 513}) {
+      for (const int64_t columns : sizes({.cpu = kColumns, .cuda = {1, 2, 8, 9, 33, 128, 129, 257, 513}})) {
         SCOPED_TRACE(fmt::format("kind {}, {} columns", static_cast<int>(kind), columns));
         AddNormCase c = AddNormCase::make(types(), kind, 7, columns);
         c.epsilon = columns < 3 ? 0.1 : 1e-5;  // so that two values close to each other aren't blown up
         expect_forward(c);
         expect_backward(c);
       }
-      for (const int64_t rows : {1, 8, 9, 100}) {
+      for (const int64_t rows : sizes({.cpu = kRows, .cuda = {1, 8, 9, 100}})) {
         SCOPED_TRACE(fmt::format("kind {}, {} rows", static_cast<int>(kind), rows));
         expect_forward(AddNormCase::make(types(), kind, rows, 33));
         expect_backward(AddNormCase::make(types(), kind, rows, 33));
@@ -52,7 +49,7 @@ TEST_P(CudaAddNorm, MatchesTheReferenceForAnySize) {
   });
 }
 
-TEST_P(CudaAddNorm, MatchesTheReferenceForWideRows) {
+TEST_P(BackendAddNorm, MatchesTheReferenceForWideRows) {
   const AlignedOperands aligned;
   for (const int64_t columns : {int64_t{1025}, 1024 * (16 / size_of(storage())) + 9}) {
     SCOPED_TRACE(columns);
@@ -64,13 +61,13 @@ TEST_P(CudaAddNorm, MatchesTheReferenceForWideRows) {
 }
 
 // More blocks of rows than one pass over their sums takes at once.
-TEST_P(CudaAddNorm, MatchesTheReferenceForManyRows) {
+TEST_P(BackendAddNorm, MatchesTheReferenceForManyRows) {
   AddNormCase c = AddNormCase::make(types(), NormKind::layer, 4300, 2);
   c.epsilon = 0.1;
   expect_backward(c);
 }
 
-TEST_P(CudaAddNorm, MatchesTheReferenceWithEveryOption) {
+TEST_P(BackendAddNorm, MatchesTheReferenceWithEveryOption) {
   with_each_layout([&] {
     for (const NormKind kind : {NormKind::layer, NormKind::rms}) {
       for (const Write write : {Write::overwrite, Write::add}) {
@@ -97,55 +94,57 @@ TEST_P(CudaAddNorm, MatchesTheReferenceWithEveryOption) {
   });
 }
 
-TEST_P(CudaAddNorm, EachGroupOfColumnsIsNormalizedOnItsOwn) {
+TEST_P(BackendAddNorm, EachGroupOfColumnsIsNormalizedOnItsOwn) {
   with_each_layout([&] {
     for (const NormKind kind : {NormKind::layer, NormKind::rms}) {
-      for (const int64_t columns : {3, 16, 64, 65}) {
-        SCOPED_TRACE(fmt::format("kind {}, groups of {} columns", static_cast<int>(kind), columns));
-        AddNormCase c = AddNormCase::of_groups(types(), kind, 7, 5, columns);
-        c.epsilon = 1e-2;
-        expect_forward(c);
-        expect_backward(c);
-        expect_backward(c, Write::add);
+      for (const int64_t columns : {3, 16, 24, 64, 65}) {
+        for (const int64_t groups : sizes({.cpu = {2, 7}, .cuda = {5}})) {
+          SCOPED_TRACE(fmt::format("kind {}, {} groups of {} columns", static_cast<int>(kind), groups, columns));
+          AddNormCase c = AddNormCase::of_groups(types(), kind, here(70, 7), groups, columns);
+          c.epsilon = 1e-2;
+          expect_forward(c);
+          expect_backward(c);
+          expect_backward(c, Write::add);
+        }
       }
     }
   });
 }
 
 // A sum alone, as where a layer's norm stands elsewhere.
-TEST_P(CudaAddNorm, ASumWithoutANormIsTheSum) {
+TEST_P(BackendAddNorm, ASumWithoutANormIsTheSum) {
   const AddNormCase c = AddNormCase::make(types(), NormKind::layer, 9, 65);
   const Guarded sum(storage(), 9, 65);
-  cuda().add_norm({.residual = c.residual.view(), .branch = c.branch.view(), .sum = sum.view()});
-  EXPECT_TRUE(same_bits(sum, c.forward(cuda(), types()).sum));
+  backend().add_norm({.residual = c.residual.view(), .branch = c.branch.view(), .sum = sum.view()});
+  EXPECT_TRUE(same_bits(sum, c.forward(backend(), types()).sum));
 }
 
-TEST_P(CudaAddNorm, ResidualGradientMayOverwriteTheSums) {
+TEST_P(BackendAddNorm, ResidualGradientMayOverwriteTheSums) {
   AddNormCase c = AddNormCase::make(types(), NormKind::layer, 9, 65);
   c.dropout = dropout_of(0.25F);
-  const auto saved = c.forward(cuda(), types());
-  const auto expected = c.backward(cuda(), saved, types());
-  Tensor shared = cuda().keep({9, 65}, storage());  // of the device, where it is one memory
-  cuda().copy(c.d_sum.view(), shared.view());
+  const auto saved = c.forward(backend(), types());
+  const auto expected = c.backward(backend(), saved, types());
+  const Tensor shared = backend().keep({9, 65}, storage());  // of the device, where it is one memory
+  backend().copy(c.d_sum.view(), shared.view());
   const Guarded d_branch(storage(), 9, 65), d_gain = clone(c.gain), d_bias = clone(c.bias), found(storage(), 9, 65);
-  cuda().add_norm_backward({.kind = c.kind,
-                            .sum = saved.sum.view(),
-                            .statistics = saved.statistics.view(),
-                            .gain = c.gain.view(),
-                            .dropout = c.dropout,
-                            .d_normed = c.d_normed.view(),
-                            .d_sum = shared.view(),
-                            .d_residual = shared.view(),
-                            .d_branch = d_branch.view(),
-                            .d_gain = d_gain.view(),
-                            .d_bias = d_bias.view()});
-  cuda().copy(shared.view(), found.view());
+  backend().add_norm_backward({.kind = c.kind,
+                               .sum = saved.sum.view(),
+                               .statistics = saved.statistics.view(),
+                               .gain = c.gain.view(),
+                               .dropout = c.dropout,
+                               .d_normed = c.d_normed.view(),
+                               .d_sum = shared.view(),
+                               .d_residual = shared.view(),
+                               .d_branch = d_branch.view(),
+                               .d_gain = d_gain.view(),
+                               .d_bias = d_bias.view()});
+  backend().copy(shared.view(), found.view());
   EXPECT_TRUE(same_bits(found, expected.d_residual));
   EXPECT_TRUE(same_bits(d_branch, expected.d_branch));
   EXPECT_TRUE(same_bits(d_gain, expected.d_gain));
 }
 
-TEST_P(CudaAddNorm, ALargeMeanCostsNoPrecision) {
+TEST_P(BackendAddNorm, ALargeMeanCostsNoPrecision) {
   if (storage() == DType::bf16) {
     GTEST_SKIP() << "bf16 itself can't hold the deviation next to such a mean";
   }
@@ -156,24 +155,27 @@ TEST_P(CudaAddNorm, ALargeMeanCostsNoPrecision) {
     }
   }
   c.branch = {};
-  const auto actual = c.forward(cuda(), types()), expected = c.forward(reference(), kReferenceTypes);
+  const auto actual = c.forward(backend(), types()), expected = c.forward(reference(), kReferenceTypes);
   // The mean itself can be off by a few of f32's last places there, which are 5e-4 of a deviation.
   EXPECT_TRUE(close(actual.normed, expected.normed, {1e-2, 1e-2}));
 }
 
-TEST_P(CudaAddNorm, ARowIsTheSameBitsAloneAndAmongOthers) {
+TEST_P(BackendAddNorm, ARowIsTheSameBitsAloneAndAmongOthers) {
+  const int64_t rows = here(300, 44);
   for (const NormKind kind : {NormKind::layer, NormKind::rms}) {
-    AddNormCase c = AddNormCase::make(types(), kind, 44, 65);
+    AddNormCase c = AddNormCase::make(types(), kind, rows, 65);
     c.dropout = dropout_of(0.25F);
-    const auto forward = [&](const AddNormCase& part) { return part.forward(cuda(), types()); };
-    const auto backward = [&](const AddNormCase& part) { return part.backward(cuda(), forward(part), types()); };
-    expect_same_rows(c, 44, [&](const AddNormCase& part) { return forward(part).sum; });
-    expect_same_rows(c, 44, [&](const AddNormCase& part) { return forward(part).normed; });
-    expect_same_rows(c, 44, [&](const AddNormCase& part) { return forward(part).statistics; });
-    expect_same_rows(c, 44, [&](const AddNormCase& part) { return backward(part).d_residual; });
-    expect_same_rows(c, 44, [&](const AddNormCase& part) { return backward(part).d_branch; });
+    const auto forward = [&](const AddNormCase& part) { return part.forward(backend(), types()); };
+    const auto backward = [&](const AddNormCase& part) { return part.backward(backend(), forward(part), types()); };
+    expect_same_rows(c, rows, [&](const AddNormCase& part) { return forward(part).sum; });
+    expect_same_rows(c, rows, [&](const AddNormCase& part) { return forward(part).normed; });
+    expect_same_rows(c, rows, [&](const AddNormCase& part) { return forward(part).statistics; });
+    expect_same_rows(c, rows, [&](const AddNormCase& part) { return backward(part).d_residual; });
+    expect_same_rows(c, rows, [&](const AddNormCase& part) { return backward(part).d_branch; });
   }
 }
+
+HEED_IN_EACH_SETTING(BackendAddNorm, any_call);
 
 }  // namespace
 }  // namespace heed::test

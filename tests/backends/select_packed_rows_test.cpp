@@ -3,8 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/cpu/cpu_testing.h"
-#include "kernels/cpu/product/packed_weight.h"
+#include "backends/backend_test.h"
 #include "kernels/half_panels.h"
 #include "kernels/integer_rows.h"
 
@@ -12,9 +11,9 @@ namespace heed::test {
 namespace {
 
 // Neither in order nor each once; around the widths of panels.
-std::vector<std::vector<int32_t>> choices_of_rows(int64_t out) {
+std::vector<std::vector<int32_t>> choices_of_rows(int64_t out, const std::vector<int64_t>& counts) {
   std::vector<std::vector<int32_t>> choices;
-  for (const int64_t count : {1, 15, 16, 17, 33, 100}) {
+  for (const int64_t count : counts) {
     std::vector<int32_t>& rows = choices.emplace_back();
     for (int64_t i = 0; i < count; ++i) {
       rows.push_back(static_cast<int32_t>((i * 37 + 11) % out));
@@ -23,14 +22,15 @@ std::vector<std::vector<int32_t>> choices_of_rows(int64_t out) {
   return choices;
 }
 
-class CpuSelectedRows : public CpuTest {
+class BackendSelectedRows : public BackendTest {
  protected:
   void expect_columns_of_the_whole(Backend& backend, const PackedWeight& whole, Types product_types) {
-    for (const std::vector<int32_t>& rows : choices_of_rows(whole.rows())) {
+    for (const std::vector<int32_t>& rows :
+         choices_of_rows(whole.rows(), sizes({.cpu = {1, 15, 16, 17, 33, 100}, .cuda = {1, 40}}))) {
       const std::unique_ptr<PackedWeight> selected = backend.select_packed_rows(whole, rows);
       ASSERT_EQ(selected->rows(), std::ssize(rows));
       ASSERT_EQ(selected->columns(), whole.columns());
-      for (const int64_t count : {1, 2, 7, 13, 40}) {
+      for (const int64_t count : sizes({.cpu = {1, 2, 7, 13, 40}, .cuda = {1, 20}})) {
         LinearCase c = LinearCase::make(product_types, count, whole.columns(), whole.rows());
         c.bias = Guarded();
         c.packed = &whole;
@@ -48,25 +48,12 @@ class CpuSelectedRows : public CpuTest {
       }
     }
   }
-  void expect_columns_of_the_whole(const PackedWeight& by_cpu, const PackedWeight& by_reference) {
-    expect_columns_of_the_whole(cpu(), by_cpu, types());
+  void expect_columns_of_the_whole(const PackedWeight& by_backend, const PackedWeight& by_reference) {
+    expect_columns_of_the_whole(backend(), by_backend, types());
     expect_columns_of_the_whole(reference(), by_reference, kReferenceTypes);
     // Another lane's rows of the same matrix.
-    const std::unique_ptr<Backend> lane = cpu().make_lane();
-    expect_columns_of_the_whole(*lane, by_cpu, types());
-  }
-
-  // Not all instruction sets read them.
-  void expect_sums_of_the_whole(const PackedWeight& whole) {
-    const auto sums_of = [](const PackedWeight& weight) {
-      return std::get<cpu::IntegerPanels>(static_cast<const cpu::CpuWeight&>(weight).panels()).sums;
-    };
-    for (const std::vector<int32_t>& rows : choices_of_rows(whole.rows())) {
-      const std::unique_ptr<PackedWeight> selected = cpu().select_packed_rows(whole, rows);
-      for (size_t i = 0; i < rows.size(); ++i) {
-        ASSERT_EQ(sums_of(*selected)[i], sums_of(whole)[rows[i]]) << "row " << i << " of " << rows.size();
-      }
-    }
+    const std::unique_ptr<Backend> lane = backend().make_lane();
+    expect_columns_of_the_whole(*lane, by_backend, types());
   }
 
   RowSource rows_of(const Guarded& matrix) {
@@ -74,23 +61,23 @@ class CpuSelectedRows : public CpuTest {
   }
 };
 
-TEST_P(CpuSelectedRows, OfFloatsGiveTheColumnsOfTheWholeProduct) {
-  for (const int64_t in : {1, 3, 64, 513}) {
+TEST_P(BackendSelectedRows, OfFloatsGiveTheColumnsOfTheWholeProduct) {
+  for (const int64_t in : sizes({.cpu = {1, 3, 64, 513}, .cuda = {3, 130}})) {
     const Guarded matrix = random(DType::f32, 70, in, 2, 0.3);
     for (const DType weights : {DType::f32, DType::bf16}) {
       const ProductTypes product{.weights = weights, .inputs = storage()};
       if (weights == DType::f32 && storage() != DType::f32) {
         continue;
       }
-      expect_columns_of_the_whole(*cpu().pack({70, in}, product, rows_of(matrix)),
+      expect_columns_of_the_whole(*backend().pack({70, in}, product, rows_of(matrix)),
                                   *reference().pack({70, in}, product, rows_of(matrix)));
     }
   }
 }
 
-TEST_P(CpuSelectedRows, OfPanelsOfHalvesGiveTheColumnsOfTheWholeProduct) {
+TEST_P(BackendSelectedRows, OfPanelsOfHalvesGiveTheColumnsOfTheWholeProduct) {
   for (const HalfType type : {HalfType::bf16, HalfType::f16}) {
-    for (const int64_t in : {1, 3, 64, 513}) {
+    for (const int64_t in : sizes({.cpu = {1, 3, 64, 513}, .cuda = {3, 130}})) {
       const Guarded matrix = random(DType::f32, 70, in, 2, 0.3);
       std::vector<uint16_t> bits;
       for (int64_t r = 0; r < 70; ++r) {
@@ -107,12 +94,12 @@ TEST_P(CpuSelectedRows, OfPanelsOfHalvesGiveTheColumnsOfTheWholeProduct) {
                          to + first / kHalfPanelRows * half_panel_words(in));
       }
       const HalfPanels halves{{70, in}, type, to, nullptr};
-      expect_columns_of_the_whole(*cpu().adopt(halves, storage()), *reference().adopt(halves, storage()));
+      expect_columns_of_the_whole(*backend().adopt(halves, storage()), *reference().adopt(halves, storage()));
     }
   }
 }
 
-TEST_P(CpuSelectedRows, OfIntegersGiveTheColumnsOfTheWholeProduct) {
+TEST_P(BackendSelectedRows, OfIntegersGiveTheColumnsOfTheWholeProduct) {
   for (const int64_t in : {int64_t{64}, int64_t{96}, 4 * kInt4Group}) {
     const Guarded scales = random(DType::f32, 1, 70, 5), group_scales(DType::f32, 70, in / kInt4Group, kTight);
     const Guarded bytes(DType::i8, 70, in, kTight), nibbles(DType::i8, 70, in, kTight);
@@ -127,16 +114,15 @@ TEST_P(CpuSelectedRows, OfIntegersGiveTheColumnsOfTheWholeProduct) {
     }
     for (const float input_scale : {0.0F, 2.0F / 127.0F}) {
       const Int8Matrix matrix{{70, in}, rows_of(bytes), scales.view(), input_scale};
-      expect_columns_of_the_whole(*cpu().pack(matrix), *reference().pack(matrix));
-      expect_sums_of_the_whole(*cpu().pack(matrix));
+      expect_columns_of_the_whole(*backend().pack(matrix), *reference().pack(matrix));
     }
     const Int4Matrix matrix{{70, in}, rows_of(nibbles), group_scales.view()};
-    expect_columns_of_the_whole(*cpu().pack(matrix), *reference().pack(matrix));
+    expect_columns_of_the_whole(*backend().pack(matrix), *reference().pack(matrix));
   }
 }
 
 // Each row has some columns, in any order; the tables are wider than the longest list.
-TEST_P(CpuSelectedRows, LogSoftmaxIsOverARowsOwnColumnsAlone) {
+TEST_P(BackendSelectedRows, LogSoftmaxIsOverARowsOwnColumnsAlone) {
   constexpr int64_t kMost = 90;
   for (const DType type : {DType::f32, types().storage}) {
     const Guarded logits = random(type, 9, 200, 8, 3.0);
@@ -161,7 +147,7 @@ TEST_P(CpuSelectedRows, LogSoftmaxIsOverARowsOwnColumnsAlone) {
       EXPECT_TRUE(result.untouched());
       return result;
     };
-    const Guarded found = log_probs(cpu(), DType::f32), expected = log_probs(reference(), DType::f64);
+    const Guarded found = log_probs(backend(), DType::f32), expected = log_probs(reference(), DType::f64);
     for (int64_t r = 0; r < 9; ++r) {
       for (int64_t i = 0; i < kMost; ++i) {
         if (i < 1 + 11 * r) {
@@ -175,7 +161,8 @@ TEST_P(CpuSelectedRows, LogSoftmaxIsOverARowsOwnColumnsAlone) {
   }
 }
 
-TEST_P(CpuSelectedRows, LogSoftmaxOverAllColumnsHasTheBitsOfThePlainOne) {
+// On the CPU to the bit.
+TEST_P(BackendSelectedRows, LogSoftmaxOverAllColumnsIsThePlainOne) {
   const Guarded logits = random(DType::f32, 5, 131, 8, 3.0);
   std::vector<int64_t> all(131);
   const Guarded ranges(DType::i32, 2, 5);
@@ -187,13 +174,13 @@ TEST_P(CpuSelectedRows, LogSoftmaxOverAllColumnsHasTheBitsOfThePlainOne) {
     ranges.set(1, r, 131.0);
   }
   const Guarded columns = integers(all), plain(DType::f32, 5, 131), selected(DType::f32, 5, 131);
-  cpu().log_softmax(logits.view(), plain.view());
-  cpu().selected_log_softmax(
+  backend().log_softmax(logits.view(), plain.view());
+  backend().selected_log_softmax(
       {.logits = logits.view(), .columns = columns.view(), .ranges = ranges.view(), .log_probs = selected.view()});
-  EXPECT_TRUE(same_bits(selected, plain));
+  EXPECT_TRUE(GetParam().device == Device::cpu ? same_bits(selected, plain) : close(selected, plain, kF32));
 }
 
-HEED_ON_EVERY_PRODUCT(CpuSelectedRows);
+HEED_IN_EACH_SETTING(BackendSelectedRows, products);
 
 }  // namespace
 }  // namespace heed::test

@@ -1,12 +1,14 @@
-// Weights in panels of 16-bit floats, used where they are: the same sums in the same order as without panels.
-#include "kernels/cpu/cpu_testing.h"
-#include "kernels/cpu/product/packed_weight.h"
+// Weights in panels of 16-bit floats, which the CPU uses where they are: the same sums in the same order as without
+// panels.
+#include <numeric>
+
+#include "backends/backend_test.h"
 #include "kernels/half_panels.h"
 
 namespace heed::test {
 namespace {
 
-class CpuHalves : public CpuTest {
+class BackendHalves : public BackendTest {
  protected:
   // The same values in panels, and as a weight that the backend packs itself.
   void make(HalfType type, int64_t out, int64_t in) {
@@ -26,23 +28,23 @@ class CpuHalves : public CpuTest {
       write_half_panel({bits.data() + first * in, std::min(kHalfPanelRows, out - first), in, in},
                        to + first / kHalfPanelRows * words);
     }
-    adopted_ = cpu().adopt(HalfPanels{{out, in}, type, to, nullptr}, storage());
+    adopted_ = backend().adopt(HalfPanels{{out, in}, type, to, nullptr}, storage());
     by_reference_ = reference().adopt(HalfPanels{{out, in}, type, to, nullptr}, storage());
     const DType weights = type == HalfType::f16 ? DType::f32 : DType::bf16;
-    packed_ = cpu().pack({out, in}, {.weights = weights, .inputs = storage()},
-                         [this](int64_t row, int64_t count) { return values_.view().row_range(row, count); });
+    packed_ = backend().pack({out, in}, {.weights = weights, .inputs = storage()},
+                             [this](int64_t row, int64_t count) { return values_.view().row_range(row, count); });
   }
 
   void expect_the_bits_without_panels(HalfType type) {
-    for (const int64_t out : {1, 33, 100}) {
-      for (const int64_t in : kDepths) {
+    for (const int64_t out : sizes({.cpu = {1, 33, 100}, .cuda = {1, 33}})) {
+      for (const int64_t in : sizes({.cpu = kDepths, .cuda = {1, 3, 64, 67, 513}})) {
         make(type, out, in);
-        for (const int64_t count : {1, 2, 3, 5, 6, 7, 12, 13, 25, 40}) {
+        for (const int64_t count : sizes({.cpu = {1, 2, 3, 5, 6, 7, 12, 13, 25, 40}, .cuda = {1, 17}})) {
           LinearCase c = LinearCase::make(types(), count, in, out);
           c.packed = packed_.get();
-          const Guarded y = c.forward(cpu(), types()).y;
+          const Guarded y = c.forward(backend(), types()).y;
           c.packed = adopted_.get();
-          const Guarded y_of_panels = c.forward(cpu(), types()).y;
+          const Guarded y_of_panels = c.forward(backend(), types()).y;
           EXPECT_TRUE(same_bits(y, y_of_panels)) << count << " rows, " << in << " to " << out;
           EXPECT_TRUE(y_of_panels.untouched());
           c.packed = by_reference_.get();
@@ -58,27 +60,27 @@ class CpuHalves : public CpuTest {
   Tensor panels_;
 };
 
-TEST_P(CpuHalves, ProductsOfBf16HaveTheBitsOfWeightsThatWerePackedHere) {
+TEST_P(BackendHalves, ProductsOfBf16HaveTheBitsOfWeightsThatWerePackedHere) {
   expect_the_bits_without_panels(HalfType::bf16);
 }
 
-TEST_P(CpuHalves, ProductsOfF16HaveTheBitsOfTheSameWeightsInF32) { expect_the_bits_without_panels(HalfType::f16); }
+TEST_P(BackendHalves, ProductsOfF16HaveTheBitsOfTheSameWeightsInF32) { expect_the_bits_without_panels(HalfType::f16); }
 
-TEST_P(CpuHalves, RowsOfATableAreTheirValues) {
+TEST_P(BackendHalves, RowsOfATableAreTheirValues) {
   for (const HalfType type : {HalfType::bf16, HalfType::f16}) {
     make(type, 70, 33);
-    for (int64_t row = 0; row < 70; ++row) {
-      std::vector<float> read(33);
-      static_cast<const cpu::CpuWeight&>(*adopted_).read_row(row, read.data());
-      for (int64_t c = 0; c < 33; ++c) {
-        EXPECT_EQ(read[static_cast<size_t>(c)], static_cast<float>(values_.get(row, c)));
-      }
+    std::vector<int64_t> all(70);
+    std::iota(all.begin(), all.end(), 0);
+    const Guarded tokens = integers(all), found(storage(), 70, 33);
+    backend().embedding({.tokens = tokens.view(), .table = {{}, adopted_.get()}, .y = found.view()});
+    EXPECT_TRUE(same_bits(found, converted(values_, storage())));
+    if (GetParam().device == Device::cpu) {
+      EXPECT_EQ(adopted_->bytes(), 96 * 34 * 2);
     }
-    EXPECT_EQ(adopted_->bytes(), 96 * 34 * 2);
   }
 }
 
-HEED_ON_EVERY_PRODUCT(CpuHalves);
+HEED_IN_EACH_SETTING(BackendHalves, products);
 
 }  // namespace
 }  // namespace heed::test

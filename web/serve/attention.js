@@ -168,6 +168,7 @@ export class Attention {
       const button = make(tools, 'button', {type: 'button', 'aria-label': factor > 1 ? 'Magnify' : 'Make smaller'}, name);
       button.addEventListener('click', () => place.magnify(factor));
     }
+    addScale(tools);
     const readout = make(tools, 'p', {class: 'readout', 'aria-live': 'polite'});
     place.listeners.push(cell => { readout.textContent = this.describe(map, cell); });
     readout.textContent = this.describe(map, null);
@@ -189,6 +190,18 @@ export class Attention {
     return `${kinds[this.kind].verb} “${shown(map.rows[cell.row])}”: weight ${map.weights.values[i].toFixed(3)} on “${shown(map.columns[cell.column])}”` +
       (map.norms ? `, norm ${show(Number(map.norms.values[i].toPrecision(2)))}` : '');
   }
+}
+
+// Colour follows the square root of a weight; norms are measured by their largest.
+function addScale(parent) {
+  const scale = make(parent, 'div', {class: 'scale', 'aria-hidden': 'true'}), bar = make(scale, 'div'), canvas = make(bar, 'canvas');
+  const table = rampColors('weight', dark.matches ? 'dark' : 'light'), context = canvas.getContext('2d');
+  Object.assign(canvas, {width: 256, height: 1});
+  for (let i = 0; i < 256; ++i) {
+    context.fillStyle = `rgb(${table[Math.round(i * i / 255)].map(Math.round).join(' ')})`;
+    context.fillRect(i, 0, 1, 1);
+  }
+  for (const weight of [0, 0.05, 0.25, 0.5, 1]) make(bar, 'span', {style: `left:${100 * Math.sqrt(weight)}%`}, String(weight));
 }
 
 function shareOf({rows, columns, values}, column) {

@@ -1,7 +1,7 @@
 // Curves over one axis, drawn as those of the report. Pointing at one, or the arrow keys, show the values there.
 
 export class Chart {
-  // `series`: [{name, color, dots}]; `shown` makes text of a value, `shownX` of a place on the axis.
+  // `series`: [{name, color, dots, joined}]: with its points marked, with curves over what is missing; `shown` makes text of a value, `shownX` of a place on the axis.
   constructor(parent, {title, unit, series, zero = true, shown = show, shownX = show}) {
     Object.assign(this, {title, unit, series, zero, shown, shownX, x: [], cursor: null});
     const figure = this.figure = make(parent, 'figure', {class: 'chart'}), caption = make(figure, 'figcaption');
@@ -59,7 +59,10 @@ export class Chart {
   drawCurve(series, values) {
     let path = '', pen = 'M';
     values.forEach((value, i) => {
-      if (!isNumber(value)) { pen = 'M'; return; }
+      if (!isNumber(value)) {
+        if (!series.joined) pen = 'M';
+        return;
+      }
       path += pen + this.atX(this.x[i]).toFixed(1) + ' ' + this.atY(value).toFixed(1);
       pen = 'L';
     });

@@ -69,7 +69,7 @@ const specs = [
 
 const ago = time => {
   const seconds = Math.round((time - samples[samples.length - 1].time) / 1000);
-  return seconds === 0 ? 'now' : `${seconds} s`;
+  return seconds === 0 ? 'now' : `−${-seconds} s`;
 };
 
 async function read() {

@@ -54,8 +54,9 @@ function drawCurves(curve) {
   make(section, 'h2', {}, 'Training');
   const charts = make(section, 'div', {class: 'charts'});
   const values = key => curve.map(point => isNumber(point[key]) ? point[key] : null);
-  const losses = [{key: 'loss', name: 'training', color: 'a'}, {key: 'validation', name: 'validation', color: 'b', dots: true}].filter(({key}) => there.includes(key));
+  const losses = [{key: 'loss', name: 'training', color: 'a'}, {key: 'validation', name: 'validation', color: 'b'}].filter(({key}) => there.includes(key));
   const draw = (title, series) => {
+    for (const one of series) Object.assign(one, {joined: true, dots: values(one.key).includes(null)});
     const chart = new Chart(charts, {title, unit: 'by update', series, zero: false});
     chart.set(updates, series.map(one => values(one.key)));
     return chart;
@@ -63,7 +64,7 @@ function drawCurves(curve) {
   if (losses.length) draw('Loss', losses).figure.dataset.chart = 'loss';
   const names = {learning_rate: 'Learning rate', gradient_norm: 'Gradient norm', bleu: 'BLEU', accuracy: 'Accuracy'};
   for (const key of there) if (key !== 'loss' && key !== 'validation')
-    draw(names[key] || key.replace(/_/g, ' '), [{key, name: names[key] || key.replace(/_/g, ' '), color: 'c', dots: true}]);
+    draw(names[key] || key.replace(/_/g, ' '), [{key, name: names[key] || key.replace(/_/g, ' '), color: 'c'}]);
 }
 
 function drawParameters(parameters) {

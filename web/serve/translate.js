@@ -203,7 +203,7 @@ function drawBest(line) {
       else words.append(segment.text);
     const share = low < best.score ? (one.score - low) / (best.score - low) : 1;
     make(button, 'i', {class: 'choice-bar', style: `--share:${(0.06 + 0.94 * share).toFixed(3)}`, 'aria-hidden': 'true'});
-    make(button, 'span', {class: 'choice-score'}, `score ${one.score.toFixed(3)}`);
+    make(button, 'span', {class: 'choice-score'}, `score ${one.score.toFixed(3).replace('-', '−')}`);
     button.addEventListener('click', () => {
       line.chosen = i;
       draw();

@@ -132,7 +132,7 @@ function drawMap(lines, vectors) {
   make(table, 'h3', {}, 'Similarities');
   const shown = vectors.length <= 24 ? vectors.length : 24;
   const grid = addTable(table, {caption: 'Cosine similarities of the lines', columns: ['', ...Array.from({length: shown}, (_, i) => String(i + 1))],
-    rows: lines.slice(0, shown).map((line, i) => [`${i + 1}  ${line}`, ...similar[i].slice(0, shown).map(value => value.toFixed(2))])});
+    rows: lines.slice(0, shown).map((line, i) => [`${i + 1}  ${line}`, ...similar[i].slice(0, shown).map(value => value.toFixed(2).replace('-0.00', '0.00').replace('-', '−'))])});
   grid.classList.add('similar');
   [...grid.tBodies[0].rows].forEach((row, i) => [...row.cells].slice(1).forEach((cell, j) =>
     cell.style.setProperty('--share', i === j ? '0' : clamp(similar[i][j], 0, 1).toFixed(3))));
@@ -142,12 +142,14 @@ function drawMap(lines, vectors) {
 function drawPoints(lines, vectors, similar) {
   const {points, shares} = principal(vectors), high = 360, side = 26;
   const frame = make(box, 'div', {class: 'points', role: 'group', 'aria-label': 'Map of the lines; arrow keys move between them'});
-  const far = Math.max(...points.flat().map(Math.abs)) || 1;
   const links = document.createElementNS(document.querySelector('svg').namespaceURI, 'svg');
   links.setAttribute('aria-hidden', 'true');
   frame.append(links);
   frame.style.height = high + 'px';
-  const x = i => 50 + 44 * points[i][0] / far, y = i => high / 2 - (high / 2 - side) * points[i][1] / far;
+  // One scale for both directions, as large as there is room for.
+  const most = axis => Math.max(...points.map(point => Math.abs(point[axis]))) || 1;
+  const scale = Math.min((frame.clientWidth / 2 - 30) / most(0), (high / 2 - side) / most(1));
+  const x = i => 50 + 100 * scale * points[i][0] / frame.clientWidth, y = i => high / 2 - scale * points[i][1];
   const said = make(box, 'p', {class: 'readout', 'aria-live': 'polite'}, 'Point at a line for the ones most like it.');
   const dots = lines.map((line, i) => {
     const dot = make(frame, 'button', {type: 'button', class: x(i) > 60 ? 'point left' : 'point', style: `left:${x(i)}%;top:${y(i)}px`, 'aria-label': `${i + 1}: ${line}`});
@@ -155,6 +157,14 @@ function drawPoints(lines, vectors, similar) {
     make(dot, 'span', {}, line.length > 34 ? line.slice(0, 33) + '…' : line);
     return dot;
   });
+  // A name that would cover another, or a dot, appears when it is pointed at.
+  const taken = dots.map(dot => dot.querySelector('i').getBoundingClientRect());
+  for (const dot of dots) {
+    const own = dot.querySelector('span').getBoundingClientRect();
+    const covers = other => own.left < other.right && other.left < own.right && own.top < other.bottom && other.top < own.bottom;
+    dot.classList.toggle('bare', taken.some(covers));
+    if (!taken.some(covers)) taken.push(own);
+  }
   const choose = i => {
     links.textContent = '';
     dots.forEach((dot, j) => dot.classList.toggle('on', i === j));

@@ -3,13 +3,13 @@
 #include <utility>
 
 #include "heed_cuda/context.h"
-#include "heed_cuda/kernels/attention.h"
-#include "heed_cuda/kernels/elementwise.h"
-#include "heed_cuda/kernels/loss.h"
-#include "heed_cuda/kernels/optimizer.h"
-#include "heed_cuda/kernels/products.h"
-#include "heed_cuda/kernels/recurrence.h"
-#include "heed_cuda/kernels/rows.h"
+#include "heed_cuda/kernels/attention/attention.h"
+#include "heed_cuda/kernels/elementwise/elementwise.h"
+#include "heed_cuda/kernels/loss/loss.h"
+#include "heed_cuda/kernels/optimizer/optimizer.h"
+#include "heed_cuda/kernels/product/products.h"
+#include "heed_cuda/kernels/recurrence/recurrence.h"
+#include "heed_cuda/kernels/rows/rows.h"
 
 namespace heed::cuda {
 namespace {

@@ -58,6 +58,7 @@ Precision Generator::precision() const { return precision_of(state_->storage); }
 int Generator::threads() const { return state_->backend->threads(); }
 int64_t Generator::parameters() const { return state_->models.parameters(); }
 int64_t Generator::max_length() const { return state_->scheduler.inference().max_length(); }
+ModelLoad Generator::load() const { return state_->scheduler.load(); }
 DraftReport Generator::drafts() const { return state_->draft.report(); }
 
 GenerationOptions Generator::with_defaults(GenerationOptions options) const {

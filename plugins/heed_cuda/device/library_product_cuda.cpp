@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "base/errors.h"
-#include "heed_cuda/kernels/library_product.h"
+#include "heed_cuda/kernels/product/library_product.h"
 
 namespace heed::cuda {
 namespace {

@@ -222,7 +222,7 @@ Results sample_texts(const TextGenerator& generator, const Prompts& prompts, con
     const GenerationTask task{ids[i], options.samples, sampler, options.sampling.seed};
     requests.push_back(&texts.emplace_back(task, writer));
   }
-  generator.scheduler.run(requests, options.interruption);
+  generator.scheduler.run(requests, options.interruption, options.sharing);
   Results results;
   std::ranges::transform(writers, std::back_inserter(results), &PromptWriter::completions);
   return results;
@@ -304,7 +304,7 @@ Results search_texts(const TextGenerator& generator, const Prompts& prompts, con
     const SearchTask task{{}, prompt, room_after(generator, prompt.size(), options)};
     requests.push_back(&searches.emplace_back(task, wanted, rules, greedy));
   }
-  generator.scheduler.run(requests, options.interruption);
+  generator.scheduler.run(requests, options.interruption, options.sharing);
   Announcer announcer(listener);
   Results results(prompts.size());
   for (size_t i = 0; i < prompts.size(); ++i) {

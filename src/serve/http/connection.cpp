@@ -15,7 +15,7 @@ namespace {
 namespace asio = boost::asio;
 namespace http = boost::beast::http;
 
-constexpr size_t kFirstRead = 2048, kRead = 65536;  // bytes of a read, before a request has begun and later
+constexpr size_t kFirstRead = 2048, kRead = 65536;  // bytes of a read, before a request has begun and within one
 constexpr size_t kMaxAhead = 65536;                 // bytes that a client may send while its answer is made
 constexpr std::chrono::milliseconds kLingerTime{2000};
 constexpr std::string_view kEvents = "text/event-stream";
@@ -111,9 +111,13 @@ void Connection::read() {
     return;
   }
   is_reading_ = true;
-  const auto room = buffer_.prepare(parser_ || exchange_ ? kRead : kFirstRead);
-  socket_.async_read_some(
-      room, [self = shared_from_this()](const Error& error, size_t bytes) { self->on_read(error, bytes); });
+  const size_t size = parser_ ? kRead : kFirstRead;
+  if (incoming_.size() != size) {
+    incoming_ = std::vector<char>(size);
+  }
+  socket_.async_read_some(asio::buffer(incoming_), [self = shared_from_this()](const Error& error, size_t bytes) {
+    self->on_read(error, bytes);
+  });
 }
 
 void Connection::on_read(const Error& error, size_t bytes) {
@@ -125,10 +129,8 @@ void Connection::on_read(const Error& error, size_t bytes) {
     close();
     return;
   }
-  if (state_ == State::lingering) {
-    buffer_.consume(buffer_.size());
-  } else {
-    buffer_.commit(bytes);
+  if (state_ != State::lingering) {
+    buffer_.commit(asio::buffer_copy(buffer_.prepare(bytes), asio::buffer(incoming_, bytes)));
     parse();
   }
   read();
@@ -139,14 +141,20 @@ void Connection::parse() {
     if (!parser_) {
       parser_.emplace();
       parser_->eager(true);
-      parser_->header_limit(static_cast<uint32_t>(owner_.limits.header_bytes));
+      parser_->header_limit(static_cast<uint32_t>(2 * owner_.limits.header_bytes));
       parser_->body_limit(owner_.limits.body_bytes);
       has_head_ = false;
+      head_bytes_ = 0;
       deadline_ = Clock::now() + owner_.limits.header_time;
+    }
+    if (!parser_->is_header_done() && head_bytes_ + head_bytes() > owner_.limits.header_bytes) {
+      refuse(431, why_not(431));
+      return;
     }
     Error error;
     const size_t used = parser_->put(buffer_.data(), error);
     buffer_.consume(used);
+    head_bytes_ += used;  // while the headers are incomplete, whole lines are taken
     if (error && error != http::error::need_more) {
       refuse(status_of(error), why_not(status_of(error)));
       return;
@@ -160,6 +168,14 @@ void Connection::parse() {
       return;
     }
   }
+}
+
+// How much of the request's line and headers is there and has not been taken. The parser's own limit is not exact.
+size_t Connection::head_bytes() const {
+  constexpr std::string_view kEnd = "\r\n\r\n";
+  const std::string_view bytes(static_cast<const char*>(buffer_.data().data()), buffer_.size());
+  const size_t end = bytes.find(kEnd);
+  return end == std::string_view::npos ? bytes.size() : end + kEnd.size();
 }
 
 // Whether the request, whose headers are there, goes on. Bodies that clients ask about are asked for.

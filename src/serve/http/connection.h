@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "serve/http/http_server.h"
 
@@ -47,6 +48,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void read();
   void on_read(const Error& error, size_t bytes);
   void parse();
+  size_t head_bytes() const;
   bool look_at_head();
   void dispatch();
   void refuse(unsigned status, std::string_view why);
@@ -63,12 +65,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
   boost::asio::ip::tcp::socket socket_;
   ConnectionOwner& owner_;
   State state_ = State::reading;
-  boost::beast::flat_buffer buffer_;
+  std::vector<char> incoming_;        // of the read that is under way
+  boost::beast::flat_buffer buffer_;  // what was read and has not been parsed
   bool is_reading_ = false, is_writing_ = false;
   Clock::time_point deadline_, last_write_;
 
   std::optional<Parser> parser_;
   bool has_head_ = false;  // the present request's headers were looked at
+  size_t head_bytes_ = 0;  // of them, that the parser has taken
 
   std::shared_ptr<Exchange> exchange_;
   bool is_head_request_ = false, is_old_version_ = false, keeps_alive_ = true, is_chunked_ = false, is_events_ = false;

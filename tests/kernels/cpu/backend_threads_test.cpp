@@ -127,7 +127,8 @@ TEST_P(ThreadsCpu, AdamAndElementsHaveTheSameBitsOnAnyNumberOfThreads) {
 }
 
 // How work is cut does not depend on the instruction set: the best one is enough.
-INSTANTIATE_TEST_SUITE_P(Sets, ThreadsCpu, ::testing::ValuesIn(product_settings_of({instruction_sets().front()})),
+INSTANTIATE_TEST_SUITE_P(Sets, ThreadsCpu,
+                         ::testing::ValuesIn(settings_on(instruction_sets().front(), KernelsOf::products)),
                          name_of_setting);
 
 }  // namespace

@@ -1,5 +1,4 @@
 #include "plugins/heed_cuda/cuda_testing.h"
-#include "plugins/heed_cuda/layouts.h"
 
 namespace heed::test {
 namespace {

@@ -1,7 +1,6 @@
 #include <limits>
 
 #include "plugins/heed_cuda/cuda_testing.h"
-#include "plugins/heed_cuda/layouts.h"
 
 namespace heed::test {
 namespace {

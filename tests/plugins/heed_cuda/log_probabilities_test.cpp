@@ -1,8 +1,6 @@
 #include <limits>
 
 #include "plugins/heed_cuda/cuda_testing.h"
-#include "plugins/heed_cuda/layouts.h"
-#include "plugins/heed_cuda/same_rows.h"
 
 namespace heed::test {
 namespace {

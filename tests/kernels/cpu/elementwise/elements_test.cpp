@@ -83,38 +83,6 @@ TEST_P(CpuElements, BlendMovesTowardsTheOther) {
   }
 }
 
-TEST_P(CpuElements, SquaredNormsOfRangesMatchTheReference) {
-  for (const int64_t n : {1, 15, 16, 17, 257, 100003}) {
-    SCOPED_TRACE(n);
-    const Guarded x = random(DType::f32, 1, n, 49, 3.0);
-    const std::vector<ElementRange> ranges{{0, n}, {n / 2, n - n / 2}, {n - 1, 1}};
-    const Guarded actual(DType::f64, 1, 3), expected(DType::f64, 1, 3);
-    cpu().squared_norms(x.view(), ranges, actual.view());
-    reference().squared_norms(x.view(), ranges, expected.view());
-    EXPECT_TRUE(close(actual, expected, {1e-6, 0.0}));
-    const Guarded alone(DType::f64, 1, 1);
-    cpu().squared_norms(x.view(), std::span(ranges).subspan(1, 1), alone.view());
-    EXPECT_EQ(alone.get(0, 0), actual.get(0, 1)) << "other ranges change nothing";
-  }
-  const Guarded x = random(DType::f32, 1, 100, 49), result(DType::f64, 1, 1);
-  const std::vector<ElementRange> all{{0, 100}};
-  for (const float bad : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
-    x.set(0, 63, static_cast<double>(bad));
-    cpu().squared_norms(x.view(), all, result.view());
-    EXPECT_FALSE(std::isfinite(result.get(0, 0)));
-  }
-  x.set(0, 63, 3e38);  // whose square is beyond f32
-  cpu().squared_norms(x.view(), all, result.view());
-  EXPECT_NEAR(result.get(0, 0) / 9e76, 1.0, 1e-6);
-}
-
-TEST_P(CpuElements, SumsInOrder) {
-  const Guarded x = random(DType::f64, 1, 1001, 49, 1e8), actual(DType::f64, 1, 1), expected(DType::f64, 1, 1);
-  cpu().sum(x.view(), actual.view());
-  reference().sum(x.view(), expected.view());
-  EXPECT_TRUE(same_bits(actual, expected));
-}
-
 HEED_ON_EVERY_INSTRUCTION_SET(CpuElements);
 
 }  // namespace

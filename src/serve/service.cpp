@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "serve/page/page_files.h"
 #include "serve/routes.h"
 #include "serve/system/system_service.h"
 
@@ -152,6 +153,10 @@ void Service::handle(std::shared_ptr<Exchange> exchange) {
   }
   if (path == "/metrics") {
     exchange->answer({.type = "text/plain; version=0.0.4; charset=utf-8", .body = metrics()});
+    return;
+  }
+  if (std::optional<HttpAnswer> file = page_file(request)) {
+    exchange->answer(std::move(*file));
     return;
   }
   const Route* route = nullptr;

@@ -122,6 +122,7 @@ function drawTable(fold) {
 
 byId('pause').addEventListener('click', () => {
   isPaused = !isPaused;
+  clearTimeout(timer);
   byId('pause').setAttribute('aria-pressed', String(isPaused));
   if (!isPaused) read();
 });

@@ -26,8 +26,9 @@ function figure(list, name, value, small) {
 
 function drawFigures(about) {
   const list = make(box, 'dl', {class: 'figures'});
-  figure(list, 'Parameters', countText(about.total), about.total >= 1e4 ? about.total.toLocaleString('en') : '');
-  if (about.bytes) figure(list, 'As stored', bytesText(about.bytes));
+  const count = model.parameters, bytes = (about.parameters || []).reduce((sum, one) => sum + (one.bytes || 0), 0) || model.bytes;
+  if (count) figure(list, 'Parameters', countText(count), count >= 1e4 ? count.toLocaleString('en') : '');
+  if (bytes) figure(list, 'As stored', bytesText(bytes));
   figure(list, 'Computes in', model.precision);
   figure(list, 'At most', isNumber(model.max_length) ? model.max_length.toLocaleString('en') : null, 'tokens');
   if (model.labels && model.labels.length) figure(list, 'Labels', String(model.labels.length), model.labels.slice(0, 4).join(', ') + (model.labels.length > 4 ? ' …' : ''));
@@ -88,7 +89,7 @@ async function read() {
   box.textContent = '';
   const wanted = model;
   try {
-    const about = await getJson('heed/describe?model=' + encodeURIComponent(model.name));
+    const about = await getJson('heed/describe/' + encodeURIComponent(model.name));
     if (wanted !== model) return;
     const lead = byId('model-lead');
     if (about.summary) lead.textContent += `: ${about.summary}`;

@@ -7,8 +7,8 @@ export function announce(text) { byId('announce').textContent = text; }
 
 export function fail(error) {
   const box = byId('failure');
-  box.hidden = !error;
-  if (error && error.name !== 'AbortError') box.textContent = error.message;
+  box.hidden = !error || error.name === 'AbortError';
+  box.textContent = box.hidden ? '' : error.message;
 }
 
 export function debounce(call, milliseconds) {

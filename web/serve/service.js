@@ -50,9 +50,29 @@ export async function getJson(path, signal) { return (await ask(path, {signal}))
 export async function getText(path, signal) { return (await ask(path, {signal})).text(); }
 export async function post(path, body, signal) { return (await ask(path, posted(body, signal))).json(); }
 
-// Calls `take` with each event of a stream.
-export async function stream(path, body, signal, take) {
-  const answer = await ask(path, posted({...body, stream: true}, signal));
+const unknown = new Map();  // by path, the fields that the server does not know
+
+// As post(), with fields that an older server may not know: it is asked without them then.
+export function postWith(optional, path, body, signal) {
+  return knowing(optional, path, some => post(path, {...body, ...some}, signal));
+}
+
+async function knowing(optional, path, send) {
+  for (;;) {
+    const missing = unknown.get(path) || new Set();
+    const some = Object.fromEntries(Object.entries(optional).filter(([name]) => !missing.has(name)));
+    try {
+      return await send(some);
+    } catch (error) {
+      if (error.status !== 400 || !(error.field in some)) throw error;
+      unknown.set(path, missing.add(error.field));
+    }
+  }
+}
+
+// Calls `take` with each event of a stream. `optional` is that of postWith().
+export async function streamWith(optional, path, body, signal, take) {
+  const answer = await knowing(optional, path, some => ask(path, posted({...body, ...some, stream: true}, signal)));
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = '';
   for (;;) {

@@ -1,5 +1,5 @@
 // Translates as one types.
-import {Newest, post} from './service.js';
+import {Newest, postWith} from './service.js';
 import {addToken, announce, byId, debounce, empty, fail, growing, Menu, roving} from './parts.js';
 import {languageName, percent, piecesBySegment, placePieces, segmentsOf} from './words.js';
 import {attentionFold} from './attention.js';
@@ -46,10 +46,11 @@ async function translate() {
   try {
     const body = {...options(), texts: some.map(line => line.text), align: true, tokens: true};
     if (prefixes.some(prefix => prefix)) body.prefixes = asked.flatMap((line, i) => line.text.trim() ? [prefixes[i] || ''] : []);
-    const answer = await newest.run(signal => post('heed/translate', body, signal));
+    const answer = await newest.run(signal => postWith({source_pieces: true}, 'heed/translate', body, signal));
     if (!answer) return;
     some.forEach((line, i) => Object.assign(line, {translations: answer.lines[i].translations, sourcePieces: answer.lines[i].source_pieces, chosen: 0}));
     lines = asked;
+    if (document.activeElement === source) current = lines.findLastIndex(line => line.first <= source.selectionStart);
     if (!lines[current] || !lines[current].translations) current = lines.findIndex(line => line.translations);
     draw(performance.now() - began);
   } catch (error) {
@@ -160,7 +161,7 @@ async function choose(l, s, word) {
   const prefix = text.slice(0, segment.first).trimEnd();
   const menu = new Menu(word, `Instead of “${segment.text}”`, null);
   try {
-    const answer = await post('heed/translate', {...options(), n_best: 1, text: line.text, prefix, alternatives: 8, tokens: true});
+    const answer = await postWith({}, 'heed/translate', {...options(), n_best: 1, text: line.text, prefix, alternatives: 8, tokens: true});
     if (!menu.isOpen) return;
     const seen = new Set(), items = [];
     for (const other of answer.lines[0].translations) {
@@ -234,8 +235,10 @@ async function readBeam() {
   if (!line) return;
   try {
     const answer = await newestBeam.run(signal =>
-      post('heed/translate', {...options(), text: line.text, trace: true, ...(prefixes[current] ? {prefix: prefixes[current]} : {})}, signal));
-    if (answer) drawBeam(box, (answer.lines[0].steps || []).map(step => step.hypotheses || step));
+      postWith({trace: true}, 'heed/translate', {...options(), text: line.text, ...(prefixes[current] ? {prefix: prefixes[current]} : {})}, signal));
+    const steps = answer && (answer.lines[0].steps || []).map(step => step.hypotheses || step);
+    if (steps && steps.length) drawBeam(box, steps);
+    else if (steps) empty(box, 'This server does not tell how the beam grew.');
   } catch (error) {
     empty(box, error.message);
   }

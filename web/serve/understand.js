@@ -3,6 +3,7 @@ import {Newest, post} from './service.js';
 import {addTable, byId, debounce, empty, fail, growing, roving} from './parts.js';
 import {cosines, principal} from './vectors.js';
 import {attentionFold} from './attention.js';
+import {pieceText, segmentsOf} from './words.js';
 
 const area = byId('lines'), box = byId('understood'), table = byId('similarities');
 const newest = new Newest(), grow = growing(area), later = debounce(read, 250);
@@ -16,17 +17,17 @@ const tasks = {
   classify: {
     name: 'Labels', about: 'The probability of each label, line by line.',
     pairsAbout: 'The probability of each label of two texts, which a tab or “|” separates, line by line.',
-    has: one => one.labels && one.labels.length && one.columns,
+    has: one => one.columns,
     ask: lines => ['heed/classify', model.columns === 'pair' ? {pairs: lines.map(asPair)} : {texts: lines}],
     draw(lines, answer) {
       answer.results.forEach((result, i) => {
         make(box, 'h4', {}, lines[i]);
         const list = make(box, 'ul', {class: 'bars-list'});
-        if (!result.labels) {
-          make(list, 'li', {}, show(result.value));
+        if (!result.scores.length) {
+          make(list, 'li', {}, show(result.number));
           return;
         }
-        for (const {label, probability} of [...result.labels].sort((a, b) => b.probability - a.probability).slice(0, mostShown))
+        for (const {label, probability} of [...result.scores].sort((a, b) => b.probability - a.probability).slice(0, mostShown))
           bar(list, label, probability, share(probability));
       });
     },
@@ -34,26 +35,25 @@ const tasks = {
   tag: {
     name: 'Tags', about: 'A label for each word.',
     has: one => one.labels && one.labels.length && !one.columns,
-    ask: lines => ['heed/tag', {sentences: lines}],
+    ask: lines => ['heed/tag', {sentences: lines.map(wordsOf)}],
     draw(lines, answer) {
-      answer.results.forEach(result => {
+      answer.results.forEach((labels, i) => {
         const line = make(box, 'p', {class: 'tagged'});
-        for (const word of result.words) {
-          const outside = word.label === 'O', element = make(line, 'span', {class: outside ? 'tag outside' : 'tag', title: share(word.probability)});
-          element.append(word.text);
+        wordsOf(lines[i]).forEach((word, w) => {
+          const outside = labels[w] === 'O', element = make(line, 'span', {class: outside ? 'tag outside' : 'tag'}, word);
           if (!outside) {
-            element.style.setProperty('--hue', String(hueOf(word.label.replace(/^[BIES]-/, ''))));
-            make(element, 'small', {}, word.label);
+            element.style.setProperty('--hue', String(hueOf(labels[w].replace(/^[BIES]-/, ''))));
+            make(element, 'small', {}, labels[w]);
           }
           line.append(' ');
-        }
+        });
       });
     },
   },
   fill: {
     name: 'Blanks', about: 'Words for each blank; write it as ___.',
     has: one => one.masks,
-    ask: lines => ['heed/fill', {texts: lines.filter(line => line.includes('___')).map(line => line.replace(/_{3,}/g, model.mask || '[MASK]')), top: 8}],
+    ask: lines => ['heed/fill', {texts: lines.filter(line => line.includes('___')).map(line => line.replace(/_{3,}/g, '___')), mask: '___', top: 8}],
     skips: lines => !lines.some(line => line.includes('___')),
     draw(lines, answer) {
       const asked = lines.filter(line => line.includes('___'));
@@ -61,7 +61,7 @@ const tasks = {
         make(box, 'h4', {}, asked[i]);
         result.masks.forEach(candidates => {
           const list = make(box, 'ul', {class: 'bars-list'});
-          for (const candidate of candidates) bar(list, candidate.text || candidate.piece, candidate.probability, share(candidate.probability));
+          for (const candidate of candidates) bar(list, pieceText(candidate.token) || candidate.token, candidate.probability, share(candidate.probability));
         });
       });
     },
@@ -81,6 +81,8 @@ const examples = {
   fill: 'The capital of France is ___.\nShe opened the ___ and looked outside.',
   embed: 'A dog runs across a meadow.\nA puppy plays in the grass.\nA cat sleeps on the sofa.\nStock prices fell on Tuesday.\nThe market lost two percent.\nInvestors sold their shares.\nShe plays the violin.\nThe orchestra performed a symphony.',
 };
+
+const wordsOf = line => segmentsOf(line).filter(segment => segment.isWord).map(segment => segment.text);
 
 function asPair(line) {
   const [first, ...rest] = line.split(/\t|\s*\|\s*/);
@@ -152,9 +154,9 @@ function drawPoints(lines, vectors, similar) {
   const x = i => 50 + 100 * scale * points[i][0] / frame.clientWidth, y = i => high / 2 - scale * points[i][1];
   const said = make(box, 'p', {class: 'readout', 'aria-live': 'polite'}, 'Point at a line for the ones most like it.');
   const dots = lines.map((line, i) => {
-    const dot = make(frame, 'button', {type: 'button', class: x(i) > 60 ? 'point left' : 'point', style: `left:${x(i)}%;top:${y(i)}px`, 'aria-label': `${i + 1}: ${line}`});
+    const dot = make(frame, 'button', {type: 'button', class: x(i) > 60 ? 'point left' : 'point', style: `left:${x(i)}%;top:${y(i)}px`});
     make(dot, 'i', {}, String(i + 1));
-    make(dot, 'span', {}, line.length > 34 ? line.slice(0, 33) + '…' : line);
+    make(dot, 'span', {}, line);
     return dot;
   });
   // A name that would cover another, or a dot, appears when it is pointed at.

@@ -1,5 +1,5 @@
 // Writes on: completions and chats, token by token, with branches wherever another token could have been.
-import {Newest, post, stream} from './service.js';
+import {Newest, postWith, streamWith} from './service.js';
 import {announce, byId, debounce, fail, growing, Menu, roving} from './parts.js';
 import {doubtOf, percent, pieceParts} from './words.js';
 import {distribution, settings} from './sampling.js';
@@ -40,18 +40,19 @@ async function write(first) {
   byId('stop').hidden = false;
   byId('stop').focus();
   announce('Writing');
-  const began = performance.now();
+  const began = performance.now(), count = first.length;
   let firstToken = 0;
   const body = {model: model.name, ...asked(textOf(first)), ...options, max_tokens: Number(byId('max-tokens').value), seed: Number(byId('seed').value),
-                tokens: true, top_tokens: 8};
+                tokens: true};
   try {
-    await writing.run(signal => stream('heed/generate', body, signal, event => {
-      if (event.done) {
-        branch.facts = factsOf(event, began, firstToken);
+    await writing.run(signal => streamWith({top_tokens: 8}, 'heed/generate', body, signal, event => {
+      if (event.texts) {
+        takeWhole(branch.tokens.slice(count), event.texts[0].each || []);
+        branch.facts = factsOf({...event, ...event.texts[0]}, began, firstToken);
         return;
       }
       firstToken = firstToken || performance.now();
-      const token = {...event.token, text: event.piece};
+      const token = {...event.token, text: event.text};
       branch.tokens.push(token);
       if (branches[current] === branch) addWritten(token, branch.tokens.length - 1);
     }));
@@ -63,6 +64,11 @@ async function write(first) {
   byId('go').hidden = false;
   if (document.activeElement === document.body) byId('go').focus();
   draw();
+}
+
+// What the end of a stream says of the tokens; their texts came before.
+function takeWhole(own, each) {
+  if (own.length <= each.length) own.forEach((token, i) => Object.assign(token, each[i]));
 }
 
 // What it took, and what cache and drafts did.
@@ -120,15 +126,18 @@ function drawBranches() {
 }
 
 // Other tokens at a place: the next token's panel goes there, and choosing one begins a branch.
-function choose(i, element) {
+async function choose(i, element) {
   const list = tokens(), token = list[i];
-  readNext(i);
-  const items = (token.top || []).map(other => {
+  const asked = readNext(i);
+  const menu = new Menu(element, 'The model also thought of', null);
+  const known = token.top || (await asked, next && next.at === i ? next.tokens.slice(0, 8) : []);
+  const items = known.map(other => {
     const {space, text} = pieceParts(other.piece);
     return {text: text.replace(/\n/g, '⏎') || '␣', space, share: Math.exp(other.log_probability), detail: percent(other.log_probability), isHere: other.id === token.id,
             choose: () => branchAt(i, other)};
   });
-  new Menu(element, 'The model also thought of', items);
+  if (items.length) menu.fill(items);
+  else menu.close();
 }
 
 function branchAt(i, other) {
@@ -145,7 +154,7 @@ async function readNext(i = tokens().length) {
   }
   const before = tokens().slice(0, i);
   try {
-    const answer = await asking.run(signal => post('heed/next', {model: model.name, ...asked(textOf(before)), top: askedTokens}, signal));
+    const answer = await asking.run(signal => postWith({}, 'heed/next', {model: model.name, ...asked(textOf(before)), top: askedTokens}, signal));
     if (!answer) return;
     const counts = new Map((answer.prompt_ids || []).map(id => [id, 0]));
     for (const token of before) counts.set(token.id, (counts.get(token.id) || 0) + 1);

@@ -148,12 +148,12 @@ async function generate(body, answer) {
   let text = promptOf(body), written = 0;
   for (let i = placeIn(text); i < story.length && written < body.max_tokens; ++i, ++written) {
     const list = nextTokens(text, story[i]), token = list.find(one => one.text === story[i]);
-    answer.write(`data: ${JSON.stringify({piece: story[i], token: {...token, top: list.slice(0, body.top_tokens)}})}\n\n`);
+    answer.write(`data: ${JSON.stringify({sample: 0, text: story[i], token: {...token, top: list.slice(0, body.top_tokens)}})}\n\n`);
     text += story[i];
     if (written % 8 === 7) await new Promise(resolve => setTimeout(resolve, 5));
     if (answer.destroyed) return;
   }
-  answer.end(`data: ${JSON.stringify({done: true, finish: 'end', tokens: written, prompt_tokens: 12, cached_tokens: 8, drafted: 20, accepted: 13})}\n\n`);
+  answer.end(`data: ${JSON.stringify({texts: [{finish: 'end', tokens: written, prompt_tokens: 12, cached_tokens: 8, drafted: 20, accepted: 13}]})}\n\n`);
 }
 
 // ---- Attention
@@ -192,15 +192,13 @@ const results = {
   '/heed/classify': body => ({results: (body.texts || body.pairs.map(pair => pair.join(' '))).map(text => {
     const good = /wonderful|great|love/.test(text) ? 3 : /fine/.test(text) ? 0 : /not|bad|dull/.test(text) ? -3 : random(text)() * 4 - 2;
     const z = [good, 1.1 - Math.abs(good) / 2, -good].map(Math.exp), sum = z.reduce((a, b) => a + b);
-    return {labels: labels.map((label, i) => ({label, probability: z[i] / sum}))};
+    return {labels: [labels[0]], scores: labels.map((label, i) => ({label, probability: z[i] / sum})), number: 0};
   })}),
-  '/heed/tag': body => ({results: body.sentences.map(sentence => ({words: sentence.split(' ').map((text, i, all) => {
-    const name = /^[A-Z]/.test(text), place = /London|Paris|Berlin/.test(text);
-    return {text, label: place ? 'B-LOC' : name ? (i && /^[A-Z]/.test(all[i - 1]) ? 'I-PER' : 'B-PER') : 'O', probability: 0.7 + 0.3 * random(text)()};
-  })}))}),
-  '/heed/fill': body => ({results: body.texts.map(text => ({masks: text.split('[MASK]').slice(1).map(() =>
+  '/heed/tag': body => ({results: body.sentences.map(words => words.map((text, i) =>
+    /London|Paris|Berlin/.test(text) ? 'B-LOC' : /^[A-Z]/.test(text) ? (i && /^[A-Z]/.test(words[i - 1]) ? 'I-PER' : 'B-PER') : 'O'))}),
+  '/heed/fill': body => ({results: body.texts.map(text => ({masks: text.split(body.mask).slice(1).map(() =>
     (text.includes('capital') ? ['paris', 'lyon', 'marseille', 'nice'] : ['door', 'window', 'curtains', 'box']).map((word, i) =>
-      ({piece: word, text: word, probability: 0.62 / (1 + i * i * 2)})))}))}),
+      ({token: word, id: i, text: word, probability: 0.62 / (1 + i * i * 2)})))}))}),
   '/heed/embed': body => ({embeddings: body.texts.map(text => {
     const topics = [/dog|puppy|cat|meadow|grass/i, /stock|market|investor|shares|percent/i, /violin|orchestra|symphony|plays/i];
     const vector = [], draw = random(text);
@@ -232,10 +230,10 @@ function describe(name) {
     curve.push({update, loss, validation: update % 500 ? null : loss + 0.1 + update / 40000, learning_rate: 5e-4 * Math.min(update / 1000, Math.sqrt(1000 / update))});
   }
   const shapes = ['32000 x 512', '512 x 512', '512 x 512', '512 x 2048', '2048 x 512', '512'];
-  return {name, kind: model.kind, summary: '6 + 6 layers, 512 wide, 8 heads', total: model.parameters, bytes: model.parameters * 1.1, diagram: readFileSync(join(here, 'architecture.svg'), 'utf8'), curve, notes: [],
+  return {name, kind: model.kind, summary: '6 + 6 layers, 512 wide, 8 heads', diagram: readFileSync(join(here, 'architecture.svg'), 'utf8'), curve, notes: [],
           architecture: 'architecture = "encoder-decoder"\nmodel = 512\nheads = 8\nencoder_layers = 6\ndecoder_layers = 6\ninner = 2048\n',
           parameters: ['source.embedding', 'encoder.layers.0.query', 'encoder.layers.0.key', 'encoder.layers.0.inner', 'encoder.layers.0.outer', 'encoder.layers.0.norm'].map((weight, i) =>
-            ({name: weight, shape: shapes[i], elements: shapes[i].split(' x ').reduce((a, b) => a * b), type: i < 5 ? 'int8' : 'f32', bytes: 1000 * (i + 1)}))};
+            ({name: weight, shape: shapes[i], elements: shapes[i].split(' x ').reduce((a, b) => a * b), type: i < 5 ? 'int8' : 'f32', bytes: 9e6 * (i + 1) / (2 + i)}))};
 }
 
 let asked = 0;
@@ -265,14 +263,14 @@ function file(path, answer) {
 }
 
 export const server = createServer(async (request, answer) => {
-  const {pathname, searchParams} = new URL(request.url, 'http://localhost');
+  const {pathname} = new URL(request.url, 'http://localhost');
   const json = value => answer.writeHead(200, {'Content-Type': 'application/json'}).end(JSON.stringify(value));
   let text = '';
   for await (const part of request) text += part;
   const body = text && JSON.parse(text);
   if (pathname === '/' || pathname.startsWith('/page/')) file(pathname, answer);
   else if (pathname === '/heed/models') json({models});
-  else if (pathname === '/heed/describe') json(describe(searchParams.get('model')));
+  else if (pathname.startsWith('/heed/describe/')) json(describe(decodeURIComponent(pathname.split('/')[3])));
   else if (pathname === '/metrics') answer.writeHead(200, {'Content-Type': 'text/plain'}).end(metrics());
   else if (pathname === '/heed/generate') await generate(body, answer);
   else if (results[pathname]) json(results[pathname](body));

@@ -42,7 +42,7 @@ const tasks = {
         wordsOf(lines[i]).forEach((word, w) => {
           const outside = labels[w] === 'O', element = make(line, 'span', {class: outside ? 'tag outside' : 'tag'}, word);
           if (!outside) {
-            element.style.setProperty('--hue', String(hueOf(labels[w].replace(/^[BIES]-/, ''))));
+            element.style.setProperty('--hue', String(hueOf(labels[w])));
             make(element, 'small', {}, labels[w]);
           }
           line.append(' ');
@@ -96,11 +96,11 @@ function bar(list, name, value, words) {
   make(line, 'span', {class: 'value'}, words);
 }
 
-// The same hue for the same label.
-function hueOf(text) {
-  let hash = 7;
-  for (const character of text) hash = (hash * 31 + character.codePointAt(0)) % 3600;
-  return hash / 10;
+// What is tagged, without the mark of its beginning: one hue each, far from those before it.
+const plainLabel = label => label.replace(/^[BIESLU]-/, '');
+function hueOf(label) {
+  const kinds = [...new Set(model.labels.map(plainLabel))].filter(kind => kind !== 'O');
+  return (215 + 137.5 * kinds.indexOf(plainLabel(label))) % 360;
 }
 
 async function read() {

@@ -50,8 +50,7 @@ std::optional<HttpAnswer> page_file(const HttpRequest& request) {
   if (file == nullptr) {
     return std::nullopt;
   }
-  const auto type =
-      std::ranges::find_if(kTypes, [&](const FileType& one) { return file->path.ends_with(one.ending); });
+  const auto type = std::ranges::find_if(kTypes, [&](const FileType& one) { return file->path.ends_with(one.ending); });
   const std::string tag = tag_of(file->text);
   HttpAnswer answer{.type = std::string(type == kTypes.end() ? "text/plain" : type->type)};
   // Another version of the program may have other files at the same paths, so the browser asks each time.

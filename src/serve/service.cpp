@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "serve/page/page_files.h"
 #include "serve/routes.h"
 #include "serve/system/system_service.h"
 
@@ -233,6 +234,8 @@ bool Service::answer_here(Exchange& exchange) {
                      .body = fmt::format("{{\"status\": \"{}\"}}\n", is_ending_ ? "ending" : "ok")});
   } else if (path == "/metrics") {
     exchange.answer({.type = "text/plain; version=0.0.4; charset=utf-8", .body = metrics()});
+  } else if (std::optional<HttpAnswer> file = page_file(request)) {
+    exchange.answer(std::move(*file));
   } else {
     return false;
   }

@@ -91,6 +91,22 @@ const ServedModel& Call::model(const std::string& name) {
   return *model_;
 }
 
+const ServedModel& Call::model(const std::string& name, ModelKind kind) {
+  if (!name.empty()) {
+    return model(name);
+  }
+  std::vector<std::string> names;
+  for (const ModelStore::Known& known : parts_.models.list()) {
+    if (known.kind == kind && may_use(known.settings.name)) {
+      names.push_back(known.settings.name);
+    }
+  }
+  if (names.size() > 1) {
+    throw RequestError(400, "model", fmt::format("model: name one of {}", fmt::join(names, ", ")));
+  }
+  return model(names.empty() ? "" : names.front());
+}
+
 Interruption Call::interruption() const {
   const auto most = static_cast<double>(settings().request_seconds);
   const Seconds time(number_in(request(), "Heed-Timeout", 0.0, most).value_or(most));

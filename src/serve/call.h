@@ -37,7 +37,8 @@ class Call {
   // The model of this name, or the only one where the name is empty. RequestError where there is none or where the key
   // may not use it.
   const ServedModel& model(const std::string& name);
-  // The names that the key may use.
+  // The model of this name or, where the name is empty, the only one of this kind that the key may use.
+  const ServedModel& model(const std::string& name, ModelKind kind);
   bool may_use(const std::string& model) const;
 
   // Ends the work when the client has gone or the time is over: the server's, or what the header Heed-Timeout says in

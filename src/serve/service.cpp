@@ -23,7 +23,7 @@ using Seconds = std::chrono::duration<double>;
 
 Routes all_routes() {
   Routes all;
-  for (Routes (*const of_interface)() : {heed_routes}) {
+  for (Routes (*const of_interface)() : {heed_routes, embeddings_routes}) {
     const Routes some = of_interface();
     all.insert(all.end(), some.begin(), some.end());
   }

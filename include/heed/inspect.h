@@ -34,10 +34,10 @@ struct ModelSummary {
   std::vector<ParameterCount> counts;   // of all parameters: first what is known, then per vocabulary of unknown size
 };
 
-// Describes a recipe, a model directory or another program's model. `overrides` are "table.key=value" and replace what the recipe says; a model
-// directory takes none. Where the recipe leaves a vocabulary's size to its tokenizer, the largest allowed size is
-// assumed; characters and words are counted in the recipe's text or, where the text is missing, left open. ConfigError
-// and FormatError say what is wrong.
+// Describes a recipe, a model directory or another program's model. `overrides` are "table.key=value" and replace what
+// the recipe says; a model directory takes none. Where the recipe leaves a vocabulary's size to its tokenizer, the
+// largest allowed size is assumed; characters and words are counted in the recipe's text or, where the text is missing,
+// left open. ConfigError and FormatError say what is wrong.
 ModelSummary inspect_recipe(const std::string& path, const std::vector<std::string>& overrides = {});
 
 struct ProbeOptions {

@@ -196,7 +196,7 @@ const results = {
   })}),
   '/heed/tag': body => ({results: body.sentences.map(words => words.map((text, i) =>
     /London|Paris|Berlin/.test(text) ? 'B-LOC' : /^[A-Z]/.test(text) ? (i && /^[A-Z]/.test(words[i - 1]) ? 'I-PER' : 'B-PER') : 'O'))}),
-  '/heed/fill': body => ({results: body.texts.map(text => ({masks: text.split(body.mask).slice(1).map(() =>
+  '/heed/fill': body => ({results: body.texts.map(text => ({masks: text.split('[MASK]').slice(1).map(() =>
     (text.includes('capital') ? ['paris', 'lyon', 'marseille', 'nice'] : ['door', 'window', 'curtains', 'box']).map((word, i) =>
       ({token: word, id: i, text: word, probability: 0.62 / (1 + i * i * 2)})))}))}),
   '/heed/embed': body => ({embeddings: body.texts.map(text => {
@@ -217,10 +217,11 @@ const results = {
 // ---- All
 
 const models = [
-  {name: 'german-english', kind: 'translator', loaded: true, parameters: 48231936, max_length: 256, precision: 'int8', chat: false, source_language: 'de', target_language: 'en', labels: [], columns: null, masks: false},
-  {name: 'keeper', kind: 'language-model', loaded: true, parameters: 124439808, max_length: 4096, precision: 'bf16', chat: true, labels: [], columns: null, masks: false},
-  {name: 'reviews', kind: 'encoder', loaded: true, parameters: 22713216, max_length: 512, precision: 'f32', chat: false, labels, columns: 'one', masks: true},
-  {name: 'names', kind: 'encoder', loaded: true, parameters: 22713216, max_length: 512, precision: 'f32', chat: false, labels: ['O', 'B-PER', 'I-PER', 'B-LOC'], columns: null, masks: false},
+  {name: 'german-english', kind: 'translator', loaded: true, parameters: 48231936, max_length: 256, precision: 'int8', chat: false, source_language: 'de', target_language: 'en', labels: [], columns: null},
+  {name: 'keeper', kind: 'language-model', loaded: true, parameters: 124439808, max_length: 4096, precision: 'bf16', chat: true, labels: [], columns: null},
+  {name: 'reviews', kind: 'encoder', loaded: true, parameters: 22713216, max_length: 512, precision: 'f32', chat: false, labels, columns: 'one'},
+  {name: 'names', kind: 'encoder', loaded: true, parameters: 22713216, max_length: 512, precision: 'f32', chat: false, labels: ['O', 'B-PER', 'I-PER', 'B-LOC'], columns: null},
+  {name: 'words', kind: 'encoder', loaded: true, parameters: 22713216, max_length: 512, precision: 'f32', chat: false, labels: [], columns: null, mask: '[MASK]'},
 ];
 
 function describe(name) {

@@ -228,7 +228,8 @@ function describe(name) {
   const model = models.find(one => one.name === name), curve = [];
   for (let update = 100; update <= 6000; update += 100) {
     const loss = 2.1 + 5 * Math.exp(-update / 900) + 0.12 * random(String(update))();
-    curve.push({update, loss, validation: update % 500 ? null : loss + 0.1 + update / 40000, learning_rate: 5e-4 * Math.min(update / 1000, Math.sqrt(1000 / update))});
+    curve.push({event: 'train', update, loss, learning_rate: 5e-4 * Math.min(update / 1000, Math.sqrt(1000 / update))});
+    if (update % 500 === 0) curve.push({event: 'validation', update, loss: loss + 0.1 + update / 40000, seconds: update / 10, best: true});
   }
   const shapes = ['32000 x 512', '512 x 512', '512 x 512', '512 x 2048', '2048 x 512', '512'];
   return {name, kind: model.kind, summary: '6 + 6 layers, 512 wide, 8 heads', diagram: readFileSync(join(here, 'architecture.svg'), 'utf8'), curve, notes: [],

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "api/inside/text_attention.h"
 #include "base/system/clock.h"
 #include "base/system/files.h"
 #include "checkpoint/stored_model.h"
@@ -310,6 +311,29 @@ std::vector<std::vector<float>> Encoder::embed(std::span<const TextPair> pairs, 
 std::vector<FilledText> Encoder::fill(std::span<const std::string> texts, const FillOptions& options,
                                       const TextName& name) const {
   return state_->fill(texts, options, name);
+}
+
+TextAttention Encoder::attention(const std::string& text, const AttentionRequest& request,
+                                 const std::string& where) const {
+  const ModelConfig& config = state_->stored.config();
+  require<ConfigError>(config.architecture == Architecture::encoder, state_->directory, "is not an encoder");
+  const EncodedText encoded =
+      encode_text_or_pair(state_->stored.text(), {text}, config.max_length, TooLong::refuse, where);
+  const EncodedText* const one = &encoded;
+  const Sequences tokens = sequences_of(std::span(&one, 1), config.token_types);
+  TextAttention found;
+  state_->lanes.run(1, [&](size_t /*task*/, Backend& backend) {
+    found = attention_of_text({state_->stored.model(), backend, state_->storage}, state_->stored.text(), tokens,
+                              encoded.ids, request);
+  });
+  return found;
+}
+
+std::string Encoder::mask() const {
+  const Tokenizer& tokenizer = reading_tokenizer(state_->stored);
+  const bool fills =
+      state_->stored.config().architecture == Architecture::encoder && state_->stored.config().head == Head::tokens;
+  return fills && tokenizer.mask() != kNoToken ? std::string(tokenizer.piece(tokenizer.mask())) : "";
 }
 
 LabelReport Encoder::evaluate(const LabeledTextFile& test) const {

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "api/draft_model.h"
+#include "api/inside/likely_tokens.h"
+#include "api/inside/text_attention.h"
 #include "base/text/plural.h"
 #include "decode/scoring/perplexity.h"
 #include "decode/texts/text_generation.h"
@@ -109,6 +111,31 @@ Perplexity Generator::perplexity(const std::string& text, const PerplexityOption
     }
   }
   return result;
+}
+
+LikelyTokens Generator::next_tokens(const std::string& prompt, int64_t count, const GenerationOptions& options,
+                                    const std::string& where) const {
+  const StoredModel& stored = state_->models.first();
+  const TextGenerator generator{
+      .scheduler = state_->scheduler, .tokenizer = stored.text(), .documents = stored.documents()};
+  LikelyTokens found{.prompt = prompt_ids(generator, prompt, options, where), .tokens = {}};
+  state_->scheduler.lanes().run(1, [&](size_t /*task*/, Backend& backend) {
+    found.tokens = likely_tokens(state_->scheduler.inference().on(backend), stored.text(), found.prompt, count);
+  });
+  return found;
+}
+
+TextAttention Generator::attention(const std::string& prompt, const AttentionRequest& request,
+                                   const GenerationOptions& options, const std::string& where) const {
+  const StoredModel& stored = state_->models.first();
+  const TextGenerator generator{
+      .scheduler = state_->scheduler, .tokenizer = stored.text(), .documents = stored.documents()};
+  const std::vector<int32_t> ids = prompt_ids(generator, prompt, options, where);
+  TextAttention found;
+  state_->scheduler.lanes().run(1, [&](size_t /*task*/, Backend& backend) {
+    found = attention_of_text(state_->scheduler.inference().on(backend), stored.text(), Sequences({ids}), ids, request);
+  });
+  return found;
 }
 
 }  // namespace heed

@@ -63,7 +63,7 @@ function drawCurves(curve) {
     return chart;
   };
   if (losses.length) draw('Loss', losses).figure.dataset.chart = 'loss';
-  const names = {learning_rate: 'Learning rate', gradient_norm: 'Gradient norm', bleu: 'BLEU', accuracy: 'Accuracy'};
+  const names = {learning_rate: 'Learning rate', gradient_norm: 'Gradient norm', bleu: 'BLEU', accuracy: 'Accuracy', target_tokens_per_second: 'Tokens a second'};
   for (const key of there) if (key !== 'loss' && key !== 'validation')
     draw(names[key] || key.replace(/_/g, ' '), [{key, name: names[key] || key.replace(/_/g, ' '), color: 'c'}]);
 }
@@ -79,6 +79,17 @@ function drawSettings(text) {
   const fold = addFold(box, 'Settings');
   fold.classList.add('table');
   make(fold, 'pre', {tabindex: '0'}, text.trim());
+}
+
+// Points of the curves from what training wrote down.
+const trained = ['loss', 'learning_rate', 'gradient_norm', 'target_tokens_per_second'];
+function curveOf(events) {
+  return events.flatMap(event => {
+    if (event.event === 'train') return [Object.fromEntries(['update', ...trained].map(key => [key, event[key]]))];
+    if (event.event !== 'validation') return event.event === undefined ? [event] : [];
+    const {loss, seconds, best, event: name, ...scores} = event;
+    return [{...scores, validation: loss}];
+  });
 }
 
 async function read() {
@@ -100,7 +111,7 @@ async function read() {
     drawFigures(about);
     for (const note of about.notes || []) make(box, 'p', {class: 'hint'}, note);
     if (about.diagram) drawDiagram(about.diagram);
-    drawCurves(about.curve || []);
+    drawCurves(curveOf(about.curve || []));
     const folds = make(box, 'section', {'aria-label': 'Details'});
     if (about.parameters) drawParameters(about.parameters);
     if (about.architecture) drawSettings(about.architecture);

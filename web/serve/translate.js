@@ -218,6 +218,7 @@ function drawSubwords(line) {
   box.textContent = '';
   const translation = line.translations[line.chosen];
   const row = (name, tokens, side) => {
+    if (!tokens.length) return;
     make(box, 'h4', {}, name);
     const list = make(box, 'p', {class: 'tokens-row'});
     tokens.forEach((token, i) => {

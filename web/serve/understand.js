@@ -17,7 +17,7 @@ const tasks = {
   classify: {
     name: 'Labels', about: 'The probability of each label, line by line.',
     pairsAbout: 'The probability of each label of two texts, which a tab or “|” separates, line by line.',
-    has: one => one.columns,
+    has: one => one.columns && (one.labels.length > 0 || answers('heed/classify', {model: one.name, ...(one.columns === 'pair' ? {pairs: [['a', 'b']]} : {texts: ['a']})})),
     ask: lines => ['heed/classify', model.columns === 'pair' ? {pairs: lines.map(asPair)} : {texts: lines}],
     draw(lines, answer) {
       answer.results.forEach((result, i) => {
@@ -34,7 +34,7 @@ const tasks = {
   },
   tag: {
     name: 'Tags', about: 'A label for each word.',
-    has: one => one.labels && one.labels.length && !one.columns,
+    has: one => one.labels.length > 0 && !one.columns,
     ask: lines => ['heed/tag', {sentences: lines.map(wordsOf)}],
     draw(lines, answer) {
       answer.results.forEach((labels, i) => {
@@ -52,8 +52,8 @@ const tasks = {
   },
   fill: {
     name: 'Blanks', about: 'Words for each blank; write it as ___.',
-    has: one => one.masks,
-    ask: lines => ['heed/fill', {texts: lines.filter(line => line.includes('___')).map(line => line.replace(/_{3,}/g, '___')), mask: '___', top: 8}],
+    has: async one => one.labels.length === 0 && await maskOf(one) !== '',
+    ask: lines => ['heed/fill', {texts: lines.filter(line => line.includes('___')).map(line => line.replace(/_{3,}/g, model.mask)), top: 8}],
     skips: lines => !lines.some(line => line.includes('___')),
     draw(lines, answer) {
       const asked = lines.filter(line => line.includes('___'));
@@ -87,6 +87,18 @@ const wordsOf = line => segmentsOf(line).filter(segment => segment.isWord).map(s
 function asPair(line) {
   const [first, ...rest] = line.split(/\t|\s*\|\s*/);
   return [first, rest.join(' ')];
+}
+
+// Whether the model answers such a question at all: asked where the list of models does not say.
+function answers(path, body) { return post(path, body).then(() => true, () => false); }
+
+// How the model's masks are written; empty where it has none.
+async function maskOf(one) {
+  if (one.mask === undefined) {
+    one.mask = '';
+    for (const mask of ['<mask>', '[MASK]']) if (!one.mask && await answers('heed/fill', {model: one.name, texts: [mask]})) one.mask = mask;
+  }
+  return one.mask || '';
 }
 
 function bar(list, name, value, words) {
@@ -207,10 +219,12 @@ byId('lines-clear').addEventListener('click', () => {
 
 export const tab = {
   kinds: ['encoder'],
-  open(chosen) {
+  async open(chosen) {
     if (model === chosen) return;
     model = chosen;
-    const choice = byId('tasks'), there = Object.keys(tasks).filter(name => tasks[name].has(model));
+    const choice = byId('tasks'), names = Object.keys(tasks), have = await Promise.all(names.map(name => tasks[name].has(chosen)));
+    if (model !== chosen) return;
+    const there = names.filter((_, i) => have[i]);
     choice.querySelectorAll('label').forEach(label => label.remove());
     choice.hidden = there.length < 2;
     there.forEach((name, i) => {

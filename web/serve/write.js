@@ -12,6 +12,7 @@ let model = null, isChat = false, updateAttention = () => {};
 let turns = [];       // of the chat, before the text that is being written: {role, content}
 let branches = [];    // {tokens: [{text, id, log_probability, top, isChosen}], facts}
 let current = -1;     // the branch that is shown
+let tellsNext = true;  // whether the server knows /heed/next
 let next = null;      // what the server said of the next token: {tokens, counts, at}
 
 const growPrompt = growing(prompt), growMessage = growing(message);
@@ -147,7 +148,7 @@ function branchAt(i, other) {
 
 // What the model says of the token at a place of the written text; without one, of that after it.
 async function readNext(i = tokens().length) {
-  if (!hasPrompt()) {
+  if (!hasPrompt() || !tellsNext) {
     next = null;
     drawNext();
     return;
@@ -161,13 +162,16 @@ async function readNext(i = tokens().length) {
     next = {tokens: answer.tokens, counts, at: i, after: textOf(before) || (isChat ? '' : prompt.value)};
     drawNext();
   } catch (error) {
-    fail(error);
+    next = null;
+    if (error.status === 404) tellsNext = false;
+    else fail(error);
+    drawNext();
   }
 }
 
 function drawNext() {
   const box = byId('distribution');
-  byId('next-where').textContent = next ? `after “${('…' + next.after.slice(-28)).replace(/\s+/g, ' ')}”` : 'Write something, and what could follow appears here.';
+  byId('next-where').textContent = next ? `after “${('…' + next.after.slice(-28)).replace(/\s+/g, ' ')}”` : tellsNext ? 'Write something, and what could follow appears here.' : 'This server does not tell what could follow.';
   if (!next) {
     box.textContent = '';
     return;

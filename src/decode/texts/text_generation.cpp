@@ -374,4 +374,9 @@ std::vector<std::vector<Completion>> generate_texts(const TextGenerator& generat
                       listener);
 }
 
+std::vector<int32_t> prompt_ids(const TextGenerator& generator, const std::string& prompt,
+                                const GenerationOptions& options, const std::string& where) {
+  return ids_of(tokens_of_prompt(generator, prompt, options, where));
+}
+
 }  // namespace heed

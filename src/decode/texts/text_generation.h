@@ -40,4 +40,8 @@ std::vector<std::vector<Completion>> generate_texts(const TextGenerator& generat
                                                     const std::function<std::string(size_t)>& where,
                                                     GenerationListener* listener = nullptr);
 
+// The tokens that the model reads for a prompt, a mark before it included. Throws as generate_texts() does.
+std::vector<int32_t> prompt_ids(const TextGenerator& generator, const std::string& prompt,
+                                const GenerationOptions& options, const std::string& where);
+
 }  // namespace heed

@@ -29,19 +29,6 @@ class TimesOfTexts final : public GenerationListener {
   Call& call_;
 };
 
-std::string prompt_of(Fields& fields, const ServedModel& model, GenerationOptions& options) {
-  const Json* messages = fields.find("messages");
-  const std::optional<std::string> prompt = fields.text("prompt");
-  if ((messages == nullptr) == !prompt.has_value()) {
-    refuse_field("prompt", "either prompt or messages is needed");
-  }
-  if (prompt) {
-    return *prompt;
-  }
-  options.marks = PromptMarks::spelled;
-  return model.chat().prompt(Json{{"messages", *messages}}.dump(), "messages");
-}
-
 GenerationOptions take_options(Fields& fields, const Call& call, GenerationOptions options) {
   Fields::take(fields.integer("beam", 1, 1024), options.beam);
   Fields::take(fields.integer("samples", 1, 128), options.samples);
@@ -77,7 +64,7 @@ void generate(Call& call) {
   const Generator& generator = model.generator();
   GenerationOptions options = take_options(fields, call, generator.with_defaults());
   const bool is_streamed = fields.flag("stream").value_or(false);
-  const std::array prompts{prompt_of(fields, model, options)};
+  const std::array prompts{take_prompt(fields, model, options)};
   fields.finish();
   options.interruption = call.interruption();
   options.sharing = call.sharing();

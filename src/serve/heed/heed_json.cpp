@@ -27,6 +27,20 @@ std::vector<std::string> take_texts(Fields& fields, const char* texts, const cha
   return several ? std::move(*several) : std::vector{std::move(*one)};
 }
 
+std::string take_prompt(Fields& fields, const ServedModel& model, GenerationOptions& options) {
+  const Json* messages = fields.find("messages");
+  const std::optional<std::string> prompt = fields.text("prompt");
+  const std::string prefix = fields.text("prefix").value_or("");
+  if ((messages == nullptr) == !prompt.has_value()) {
+    refuse_field("prompt", "either prompt or messages is needed");
+  }
+  if (prompt) {
+    return *prompt + prefix;
+  }
+  options.marks = PromptMarks::spelled;
+  return model.chat().prompt(Json{{"messages", *messages}}.dump(), "messages") + prefix;
+}
+
 void take_rules(Fields& fields, const Call& call, WritingRules& rules) {
   Fields::take(fields.integer("min_tokens", 0, call.settings().max_tokens), rules.min_length);
   Fields::take(fields.integer("no_repeat_ngram", 0, call.settings().max_tokens), rules.no_repeat_ngram);

@@ -18,6 +18,9 @@ Json json_of_tokens(const std::vector<ScoredToken>& tokens);
 // A list of texts, or one text under the singular name. Refused where there is neither, or both, or too many.
 std::vector<std::string> take_texts(Fields& fields, const char* texts, const char* text, const Call& call);
 
+// "prompt", the beginning of a text, or "messages", a conversation; "prefix" is the beginning of what follows.
+std::string take_prompt(Fields& fields, const ServedModel& model, GenerationOptions& options);
+
 // "min_tokens", "no_repeat_ngram" and "suppress".
 void take_rules(Fields& fields, const Call& call, WritingRules& rules);
 void take_sampling(Fields& fields, SamplingOptions& sampling);

@@ -12,6 +12,8 @@ void classify(Call& call);
 void tag(Call& call);
 void fill(Call& call);
 void embed(Call& call);
+void attention(Call& call);
+void next_tokens(Call& call);
 
 void list_models(Call& call);
 void load_model(Call& call);

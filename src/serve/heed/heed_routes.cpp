@@ -13,6 +13,8 @@ Routes heed_routes() {
           {"POST", "/heed/tag", kForm, "heed", tag},
           {"POST", "/heed/fill", kForm, "heed", fill},
           {"POST", "/heed/embed", kForm, "heed", embed},
+          {"POST", "/heed/attention", kForm, "heed", attention},
+          {"POST", "/heed/next", kForm, "heed", next_tokens},
           {"GET", "/heed/models", kForm, "heed", list_models},
           {"POST", "/heed/models", kForm, "heed", load_model},
           {"DELETE", "/heed/models/*", kForm, "heed", drop_model},

@@ -1,7 +1,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "checkpoint/model_directory.h"
 #include "heed/inspect.h"
+#include "report/figures/architecture_diagram.h"
 #include "serve/heed/heed_paths.h"
 #include "serve/http/form.h"
 
@@ -50,6 +52,7 @@ Json describe(const ModelStore::Known& known) {
     json["labels"] = model.encoder().labels();
     json["columns"] = or_null(std::string(columns_of(model.encoder())));
     json["width"] = model.encoder().embedding_width();
+    json["mask"] = or_null(model.encoder().mask());
   }
   return json;
 }
@@ -115,6 +118,7 @@ void describe_model(Call& call) {
   }
   call.answer({{"name", model.name()},
                {"architecture", summary.architecture},
+               {"diagram", architecture_diagram(load_description({directory}).config)},
                {"notes", summary.notes},
                {"parameters", std::move(parameters)},
                {"curve", curve_of(directory)}});

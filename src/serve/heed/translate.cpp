@@ -10,6 +10,7 @@ constexpr double kMaxPenalty = 10.0;
 struct TranslateRequest {
   std::vector<std::string> texts;
   TranslationOptions options;
+  bool lists_source_pieces = false;
 };
 
 void take_search(Fields& fields, const Call& call, TranslationOptions& options) {
@@ -39,6 +40,7 @@ TranslateRequest take_request(Fields& fields, const Call& call, TranslationOptio
   take_search(fields, call, chosen);
   chosen.alignments = fields.flag("align").value_or(false) ? Alignments::pieces : Alignments::none;
   chosen.each = fields.flag("tokens").value_or(false) ? EachToken::listed : EachToken::left_out;
+  request.lists_source_pieces = fields.flag("source_pieces").value_or(false);
   if (const auto prefix = fields.text("prefix")) {
     chosen.prefixes.assign(request.texts.size(), *prefix);
   }
@@ -88,7 +90,11 @@ void translate(Call& call) {
       call.count(0, one.tokens);
       translations.push_back(to_json(one, request.options));
     }
-    lines.push_back({{"translations", std::move(translations)}});
+    Json line{{"translations", std::move(translations)}};
+    if (request.lists_source_pieces) {
+      line["source_pieces"] = translator.source_pieces(request.texts[lines.size()]);
+    }
+    lines.push_back(std::move(line));
   }
   call.answer({{"model", model.name()}, {"lines", std::move(lines)}});
 }

@@ -196,7 +196,7 @@ const results = {
   })}),
   '/heed/tag': body => ({results: body.sentences.map(words => words.map((text, i) =>
     /London|Paris|Berlin/.test(text) ? 'B-LOC' : /^[A-Z]/.test(text) ? (i && /^[A-Z]/.test(words[i - 1]) ? 'I-PER' : 'B-PER') : 'O'))}),
-  '/heed/fill': body => ({results: body.texts.map(text => ({masks: text.split(body.mask).slice(1).map(() =>
+  '/heed/fill': body => ({results: body.texts.map(text => ({masks: text.split('[MASK]').slice(1).map(() =>
     (text.includes('capital') ? ['paris', 'lyon', 'marseille', 'nice'] : ['door', 'window', 'curtains', 'box']).map((word, i) =>
       ({token: word, id: i, text: word, probability: 0.62 / (1 + i * i * 2)})))}))}),
   '/heed/embed': body => ({embeddings: body.texts.map(text => {
@@ -217,17 +217,19 @@ const results = {
 // ---- All
 
 const models = [
-  {name: 'german-english', kind: 'translator', loaded: true, parameters: 48231936, max_length: 256, precision: 'int8', chat: false, source_language: 'de', target_language: 'en', labels: [], columns: null, masks: false},
-  {name: 'keeper', kind: 'language-model', loaded: true, parameters: 124439808, max_length: 4096, precision: 'bf16', chat: true, labels: [], columns: null, masks: false},
-  {name: 'reviews', kind: 'encoder', loaded: true, parameters: 22713216, max_length: 512, precision: 'f32', chat: false, labels, columns: 'one', masks: true},
-  {name: 'names', kind: 'encoder', loaded: true, parameters: 22713216, max_length: 512, precision: 'f32', chat: false, labels: ['O', 'B-PER', 'I-PER', 'B-LOC'], columns: null, masks: false},
+  {name: 'german-english', kind: 'translator', loaded: true, parameters: 48231936, max_length: 256, precision: 'int8', chat: false, source_language: 'de', target_language: 'en', labels: [], columns: null},
+  {name: 'keeper', kind: 'language-model', loaded: true, parameters: 124439808, max_length: 4096, precision: 'bf16', chat: true, labels: [], columns: null},
+  {name: 'reviews', kind: 'encoder', loaded: true, parameters: 22713216, max_length: 512, precision: 'f32', chat: false, labels, columns: 'one'},
+  {name: 'names', kind: 'encoder', loaded: true, parameters: 22713216, max_length: 512, precision: 'f32', chat: false, labels: ['O', 'B-PER', 'I-PER', 'B-LOC'], columns: null},
+  {name: 'words', kind: 'encoder', loaded: true, parameters: 22713216, max_length: 512, precision: 'f32', chat: false, labels: [], columns: null, mask: '[MASK]'},
 ];
 
 function describe(name) {
   const model = models.find(one => one.name === name), curve = [];
   for (let update = 100; update <= 6000; update += 100) {
     const loss = 2.1 + 5 * Math.exp(-update / 900) + 0.12 * random(String(update))();
-    curve.push({update, loss, validation: update % 500 ? null : loss + 0.1 + update / 40000, learning_rate: 5e-4 * Math.min(update / 1000, Math.sqrt(1000 / update))});
+    curve.push({event: 'train', update, loss, learning_rate: 5e-4 * Math.min(update / 1000, Math.sqrt(1000 / update))});
+    if (update % 500 === 0) curve.push({event: 'validation', update, loss: loss + 0.1 + update / 40000, seconds: update / 10, best: true});
   }
   const shapes = ['32000 x 512', '512 x 512', '512 x 512', '512 x 2048', '2048 x 512', '512'];
   return {name, kind: model.kind, summary: '6 + 6 layers, 512 wide, 8 heads', diagram: readFileSync(join(here, 'architecture.svg'), 'utf8'), curve, notes: [],

@@ -6,5 +6,6 @@
 namespace heed::serve {
 
 Routes heed_routes();
+Routes openai_routes();
 
 }  // namespace heed::serve

@@ -22,7 +22,7 @@ using Seconds = std::chrono::duration<double>;
 
 Routes all_routes() {
   Routes all;
-  for (Routes (*const of_interface)() : {heed_routes}) {
+  for (Routes (*const of_interface)() : {heed_routes, openai_routes}) {
     const Routes some = of_interface();
     all.insert(all.end(), some.begin(), some.end());
   }
@@ -112,8 +112,10 @@ void Service::end() {
 HttpAnswer Service::refuse(const HttpRequest& request, unsigned status, std::string_view why) {
   metrics_.count_refusal(fmt::format("{}", status));
   const auto route = std::ranges::find_if(routes_, [&](const Route& one) { return is_at(one, request.path()); });
-  HttpAnswer answer =
-      answer_of({status, std::string(why), ""}, route == routes_.end() ? ErrorForm::heed : route->errors);
+  const ErrorForm form = route != routes_.end()               ? route->errors
+                         : request.path().starts_with("/v1/") ? ErrorForm::openai
+                                                              : ErrorForm::heed;
+  HttpAnswer answer = answer_of({status, std::string(why), ""}, form);
   add_origin(request, answer);
   return answer;
 }
@@ -200,7 +202,9 @@ void Service::answer(const std::shared_ptr<Exchange>& exchange, const Route& rou
   }
   if (failure.status != 0 && exchange->has_begun()) {
     // Its status was sent already, so the stream says what happened.
-    call.end_events(answer_of(failure, route.errors).body);
+    std::string body = answer_of(failure, route.errors).body;
+    body.pop_back();  // its line break, which would end the event too early
+    call.end_events(body);
   } else if (failure.status != 0) {
     HttpAnswer answer = answer_of(failure, route.errors);
     add_origin(exchange->request(), answer);

@@ -1,29 +1,14 @@
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 
 #include "heed/inspect.h"
 #include "serve/heed/heed_paths.h"
+#include "serve/http/url.h"
 
 namespace heed::serve {
 namespace {
 
-// The path's last part, in which %20 and the like are characters.
-std::string name_in_path(std::string_view path) {
-  const std::string_view encoded = path.substr(path.rfind('/') + 1);
-  std::string name;
-  for (size_t i = 0; i < encoded.size(); ++i) {
-    unsigned code = 0;
-    const char* const first = encoded.data() + i + 1;
-    if (encoded[i] == '%' && i + 2 < encoded.size() && std::from_chars(first, first + 2, code, 16).ptr == first + 2) {
-      name += static_cast<char>(code);
-      i += 2;
-    } else {
-      name += encoded[i];
-    }
-  }
-  return name;
-}
+std::string name_in_path(std::string_view path) { return decoded_url(path.substr(path.rfind('/') + 1)); }
 
 void require_administrator(const Call& call) {
   if (call.key() == nullptr || !call.key()->administers) {

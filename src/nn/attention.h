@@ -1,13 +1,14 @@
 // Multi-head attention: projections around the attention op.
 #pragma once
 
-#include "nn/batch.h"
 #include "nn/norm.h"
 #include "nn/relative_positions.h"
 #include "ops/attention/attention.h"
 #include "ops/attention/head_norm.h"
 #include "ops/attention/linear_attention.h"
 #include "ops/attention/rotate.h"
+#include "ops/roles.h"
+#include "tensor/sequences.h"
 
 namespace heed {
 

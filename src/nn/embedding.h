@@ -5,9 +5,9 @@
 #include <mutex>
 #include <optional>
 
-#include "nn/batch.h"
 #include "nn/norm.h"
 #include "ops/rows/embedding.h"
+#include "tensor/sequences.h"
 
 namespace heed {
 

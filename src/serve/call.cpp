@@ -1,6 +1,8 @@
 #include "serve/call.h"
 
 #include <algorithm>
+#include <charconv>
+#include <functional>
 #include <utility>
 
 namespace heed::serve {
@@ -57,10 +59,24 @@ Json body_of(const Failure& failure, ErrorForm form) {
   }
 }
 
+// A header's number. RequestError where it is none, or out of range.
+std::optional<double> number_in(const HttpRequest& request, std::string_view name, double least, double most) {
+  const std::string_view text = request.header(name);
+  if (text.empty()) {
+    return std::nullopt;
+  }
+  double value = 0.0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !(value >= least && value <= most)) {
+    refuse_field(std::string(name), "is '{}', expected a number from {} to {}", text, least, most);
+  }
+  return value;
+}
+
 }  // namespace
 
-Call::Call(std::shared_ptr<Exchange> exchange, const ServerParts& parts, const KeySettings* key)
-    : exchange_(std::move(exchange)), parts_(parts), key_(key) {}
+Call::Call(std::shared_ptr<Exchange> exchange, ServerParts parts, const KeySettings* key)
+    : exchange_(std::move(exchange)), parts_(std::move(parts)), key_(key) {}
 
 bool Call::may_use(const std::string& model) const {
   return key_ == nullptr || key_->models.empty() || std::ranges::find(key_->models, model) != key_->models.end();
@@ -76,8 +92,18 @@ const ServedModel& Call::model(const std::string& name) {
 }
 
 Interruption Call::interruption() const {
+  const auto most = static_cast<double>(settings().request_seconds);
+  const Seconds time(number_in(request(), "Heed-Timeout", 0.0, most).value_or(most));
   return {.stop = exchange_->gone(),
-          .deadline = exchange_->began() + std::chrono::seconds(parts_.settings.request_seconds)};
+          .deadline = exchange_->began() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(time)};
+}
+
+Sharing Call::sharing() const {
+  const int64_t most = key_ == nullptr ? 0 : key_->max_priority;
+  constexpr double kLeast = -1000.0;
+  const double priority = number_in(request(), "Heed-Priority", kLeast, static_cast<double>(most)).value_or(0.0);
+  const std::string& client = key_ == nullptr ? request().address : key_->name;
+  return {.priority = static_cast<int>(priority), .client = std::hash<std::string>()(client)};
 }
 
 void Call::count_token() {

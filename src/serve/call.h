@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "heed/types/interruption.h"
+#include "heed/types/sharing.h"
 #include "serve/http/exchange.h"
 #include "serve/json/fields.h"
 #include "serve/models/model_store.h"
@@ -16,20 +17,20 @@
 
 namespace heed::serve {
 
-// What all requests share.
+// What requests share. The settings are those that the server had when the request came.
 struct ServerParts {
-  const ServeSettings& settings;
+  std::shared_ptr<const ServeSettings> settings;
   ModelStore& models;
   Metrics& metrics;
 };
 
 class Call {
  public:
-  Call(std::shared_ptr<Exchange> exchange, const ServerParts& parts, const KeySettings* key);
+  Call(std::shared_ptr<Exchange> exchange, ServerParts parts, const KeySettings* key);
 
   const HttpRequest& request() const { return exchange_->request(); }
   Exchange& exchange() { return *exchange_; }
-  const ServeSettings& settings() const { return parts_.settings; }
+  const ServeSettings& settings() const { return *parts_.settings; }
   ModelStore& models() { return parts_.models; }
   const KeySettings* key() const { return key_; }  // null where everybody may ask
 
@@ -39,8 +40,11 @@ class Call {
   // The names that the key may use.
   bool may_use(const std::string& model) const;
 
-  // Ends the work when the client has gone or the time is over.
+  // Ends the work when the client has gone or the time is over: the server's, or what the header Heed-Timeout says in
+  // seconds.
   Interruption interruption() const;
+  // Clients take turns, by key or else by address. The header Heed-Priority, up to what the key allows.
+  Sharing sharing() const;
 
   // Tells that a token of a text was written. From any thread.
   void count_token();
@@ -58,7 +62,7 @@ class Call {
 
  private:
   std::shared_ptr<Exchange> exchange_;
-  const ServerParts& parts_;
+  const ServerParts parts_;
   const KeySettings* key_;
   std::shared_ptr<const ServedModel> model_;
   std::string model_name_;

@@ -120,7 +120,7 @@ std::string show_piece(std::string_view text);
 
 struct LengthLimit {
   int64_t max_length = 0;  // tokens
-  TooLong policy = TooLong::refuse;
+  TooLong too_long = TooLong::refuse;
 };
 
 // All tokens, the first max_length of them, or nullopt, as the policy says. A refusal is a FormatError that names

@@ -11,6 +11,7 @@
 #include "heed/types/names.h"
 #include "heed/types/sharing.h"
 #include "heed/types/token_scores.h"
+#include "heed/types/too_long.h"
 #include "heed/types/writing_rules.h"
 
 namespace heed {
@@ -32,9 +33,6 @@ struct SamplingOptions {
   uint64_t seed = 0;
 };
 
-// What happens to a prompt of more tokens than the model takes: it is refused, or its first tokens are dropped.
-enum class LongPrompts : uint8_t { refuse, truncate_left };
-
 // Who puts the tokens for a text's beginning and for other marks before and into a prompt.
 //   added    heed: what a model's documents begin with goes before the prompt, and "</s>" in it is four characters
 //   spelled  the prompt, which a chat template wrote: where it has a mark's piece, it has the mark, and none is added
@@ -42,11 +40,11 @@ enum class PromptMarks : uint8_t { added, spelled };
 
 struct GenerationOptions {
   SamplingOptions sampling;
-  int64_t beam = 1;               // above 1: beam search, without sampling
-  int64_t samples = 1;            // texts for each prompt; with beam search the best ones, at most `beam`
-  int64_t max_tokens = 200;       // of a text
-  std::vector<std::string> stop;  // a text ends before the first of these that appears
-  LongPrompts long_prompts = LongPrompts::refuse;
+  int64_t beam = 1;                    // above 1: beam search, without sampling
+  int64_t samples = 1;                 // texts for each prompt; with beam search the best ones, at most `beam`
+  int64_t max_tokens = 200;            // of a text
+  std::vector<std::string> stop;       // a text ends before the first of these that appears
+  TooLong too_long = TooLong::refuse;  // of a prompt
   Interruption interruption;
   Sharing sharing = {};
   WritingRules rules = {};

@@ -296,7 +296,7 @@ Command generate_command() {
                    option("--choices FILE", options->choices, "the text is one of this file's lines"),
                    option("--force TEXT", generation.force, "with --beam: every text contains this text")},
                   draft_options(options->drafts),
-                  {flag("--cut-prompt", generation.long_prompts, LongPrompts::truncate_left,
+                  {flag("--cut-prompt", generation.too_long, TooLong::truncate,
                         "cut prompts that are too long for the model, from the left"),
                    flag("--json", options->json,
                         "print one JSON object per line: prompt, text, tokens, log_probability, reason (end, "

@@ -30,7 +30,7 @@ serve::ServeSettings settings_of(const ServeOptions& options) {
 }
 
 void serve_models(const ServeOptions& options) {
-  serve::Service service(settings_of(options));
+  serve::Service service(settings_of(options), [options] { return settings_of(options); });
   service.run([](const std::string& address) { show_output(fmt::format("heed serves at {}\n", address)); });
   flush_output();
 }

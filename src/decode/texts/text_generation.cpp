@@ -36,7 +36,7 @@ std::vector<TokenId> tokens_of_prompt(const TextGenerator& generator, const std:
   const auto max_tokens = static_cast<size_t>(generator.scheduler.inference().max_length()) - (has_mark ? 1 : 0);
   if (tokens.size() > max_tokens) {
     require<FormatError>(
-        options.long_prompts == LongPrompts::truncate_left, where,
+        options.too_long == TooLong::truncate, where,
         "{} tokens, but the model takes at most {}: shorten the prompt, or cut it from the left (--cut-prompt)",
         tokens.size(), max_tokens);
     tokens.erase(tokens.begin(), tokens.end() - static_cast<int64_t>(max_tokens));

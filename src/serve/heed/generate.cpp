@@ -80,6 +80,7 @@ void generate(Call& call) {
   const std::array prompts{prompt_of(fields, model, options)};
   fields.finish();
   options.interruption = call.interruption();
+  options.sharing = call.sharing();
   EventsOfTexts events(call);
   TimesOfTexts times(call);
   GenerationListener* const listener = is_streamed ? static_cast<GenerationListener*>(&events) : &times;

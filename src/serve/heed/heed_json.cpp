@@ -2,7 +2,9 @@
 
 namespace heed::serve {
 
-Json json_of_token(const ScoredToken& token) { return {{"piece", token.piece}, {"log_probability", token.log_probability}}; }
+Json json_of_token(const ScoredToken& token) {
+  return {{"piece", token.piece}, {"log_probability", token.log_probability}};
+}
 
 Json json_of_tokens(const std::vector<ScoredToken>& tokens) {
   Json all = Json::array();

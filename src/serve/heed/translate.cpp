@@ -78,6 +78,7 @@ void translate(Call& call) {
   const Translator& translator = model.translator();
   TranslateRequest request = take_request(fields, call, translator.with_defaults());
   request.options.interruption = call.interruption();
+  request.options.sharing = call.sharing();
   const auto found =
       translator.translate(request.texts, request.options, [](size_t i) { return fmt::format("texts[{}]", i); });
   Json lines = Json::array();

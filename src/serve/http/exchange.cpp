@@ -24,6 +24,11 @@ uint64_t Exchange::body_bytes() const {
   return bytes_;
 }
 
+void Exchange::add_headers(std::vector<HttpHeader> headers) {
+  const std::lock_guard lock(mutex_);
+  headers_ = std::move(headers);
+}
+
 void Exchange::answer(HttpAnswer answer) {
   {
     const std::lock_guard lock(mutex_);
@@ -31,6 +36,7 @@ void Exchange::answer(HttpAnswer answer) {
       return;
     }
     status_ = answer.status;
+    answer.headers.insert(answer.headers.end(), headers_.begin(), headers_.end());
     bytes_ = answer.body.size();
     head_ = std::move(answer);
     is_whole_ = is_ended_ = true;
@@ -45,6 +51,7 @@ void Exchange::begin(HttpAnswer head) {
       return;
     }
     status_ = head.status;
+    head.headers.insert(head.headers.end(), headers_.begin(), headers_.end());
     bytes_ = head.body.size();
     waiting_ = std::exchange(head.body, "");
     head_ = std::move(head);

@@ -30,6 +30,8 @@ class Exchange {
   bool is_dropped() const;  // the client was too slow
   bool has_begun() const;   // whether an answer was given, or its beginning
 
+  // Headers of whatever answer comes.
+  void add_headers(std::vector<HttpHeader> headers);
   // A whole answer. An answer is given once: later calls of this do nothing.
   void answer(HttpAnswer answer);
   // An answer whose body comes in parts: its head and first part, further parts, and its end.
@@ -63,7 +65,8 @@ class Exchange {
 
   mutable std::mutex mutex_;  // of all below
   std::function<void()> wake_;
-  bool is_awake_ = false;  // the connection was told, and has not taken anything yet
+  bool is_awake_ = false;            // the connection was told, and has not taken anything yet
+  std::vector<HttpHeader> headers_;  // that every answer has
   std::optional<HttpAnswer> head_;
   std::string waiting_;
   unsigned status_ = 0;

@@ -48,6 +48,10 @@ int64_t ServedModel::max_length() const {
   return translator_ ? translator_->max_length() : generator_ ? generator_->max_length() : encoder().max_length();
 }
 
+ModelLoad ServedModel::load() const {
+  return translator_ ? translator_->load() : generator_ ? generator_->load() : ModelLoad{};
+}
+
 const Translator& ServedModel::translator() const {
   return translator_ ? *translator_ : (refuse("a translator"), *translator_);
 }

@@ -29,6 +29,7 @@ class ServedModel {
   std::time_t created() const { return created_; }
   int64_t bytes() const { return bytes_; }  // of its files
   int64_t max_length() const;
+  ModelLoad load() const;  // at this moment
 
   // RequestError, which says what the model is, where it is of another kind.
   const Translator& translator() const;

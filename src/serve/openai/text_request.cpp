@@ -163,6 +163,7 @@ Written write_texts(Call& call, const TextRequest& request, TextEvents* events) 
   const Generator& generator = request.model.generator();
   GenerationOptions options = request.options;
   options.interruption = call.interruption();
+  options.sharing = call.sharing();
   Listener listener(call, request, events);
   const auto name = [&](size_t prompt) { return prompt_name(request, prompt); };
   Written written = naming_fields(request.field, [&] {

@@ -20,7 +20,12 @@ constexpr std::array<LatencyName, 3> kLatencies{{
     {"heed_request_seconds", "Time from a request's arrival to the end of its answer"},
 }};
 
-// A label's value in quotation marks.
+void add_head(std::string& text, std::string_view name, std::string_view help, std::string_view type) {
+  fmt::format_to(std::back_inserter(text), "# HELP {0} {1}\n# TYPE {0} {2}\n", name, help, type);
+}
+
+}  // namespace
+
 std::string label_value(std::string_view value) {
   std::string text = "\"";
   for (const char c : value) {
@@ -28,12 +33,6 @@ std::string label_value(std::string_view value) {
   }
   return text + "\"";
 }
-
-void add_head(std::string& text, std::string_view name, std::string_view help, std::string_view type) {
-  fmt::format_to(std::back_inserter(text), "# HELP {0} {1}\n# TYPE {0} {2}\n", name, help, type);
-}
-
-}  // namespace
 
 void Metrics::count_request(std::string_view interface, std::string_view model, unsigned status) {
   const std::string labels =

@@ -15,6 +15,9 @@ namespace heed::serve {
 // Times in seconds: until a text's first token, between two of its tokens, and until the whole answer.
 enum class Latency : uint8_t { first_token, between_tokens, whole };
 
+// A label's value in quotation marks.
+std::string label_value(std::string_view value);
+
 // Safe to use from several threads at once.
 class Metrics {
  public:

@@ -25,6 +25,7 @@ class Server:
         found = re.fullmatch(r"heed serves at http://(.*):(\d+)\n", self.line)
         if not found:
             self.process.wait()
+            self.process.stdout.close()
             raise RuntimeError(f"heed serve: {self.line!r}, {self.error_text()!r}")
         self.host, self.port = found[1], int(found[2])
 
@@ -40,6 +41,8 @@ class Server:
 
     def stop(self, number=signal.SIGTERM, timeout=60):
         """Sends a signal, waits for the end and returns the exit status."""
+        if self.errors.closed:
+            return self.process.returncode
         if self.process.poll() is None:
             self.process.send_signal(number)
         try:
@@ -49,9 +52,13 @@ class Server:
                 self.process.kill()
                 self.process.wait()
             self.process.stdout.close()
+        self.last_errors = self.error_text()
+        self.errors.close()
         return status
 
     def error_text(self):
+        if self.errors.closed:
+            return self.last_errors
         self.errors.seek(0)
         return self.errors.read().decode()
 

@@ -1,4 +1,4 @@
-#include "nn/batch.h"
+#include "tensor/sequences.h"
 
 #include <gmock/gmock.h>
 
@@ -40,6 +40,16 @@ TEST(SequencesTest, ContinuationsCountPositionsFromWhereTheyStopped) {
   EXPECT_THAT(fresh.tokens().ids(), ElementsAre(1, 2, 3, 4));
   EXPECT_THAT(fresh.positions(), ElementsAre(5, 0, 1, 2));
   EXPECT_THAT(sizes_of(fresh.segments()), ElementsAre(1, 2, 1));
+}
+
+TEST(SequencesTest, KeepTheirPlacesWhenTokensChange) {
+  Sequences sequences({{7, 8, 9}, {5}}, 4);
+  sequences.set_tokens({1, 2, 3, 4});
+  EXPECT_THAT(sequences.sequence(0), ElementsAre(1, 2, 3));
+  EXPECT_THAT(sequences.sequence(1), ElementsAre(4));
+  EXPECT_THAT(sequences.positions(), ElementsAre(0, 1, 2, 0));
+  EXPECT_EQ(sequences.segments().first_row(), 4U);
+  EXPECT_THROW(sequences.set_tokens({1, 2, 3}), Error) << "a token is missing";
 }
 
 TEST(SequencesTest, PaddingIsLeftOut) {

@@ -6,10 +6,36 @@
 #include <utility>
 #include <vector>
 
-#include "ops/roles.h"
 #include "tensor/segments.h"
 
 namespace heed {
+
+// Input token ids, one per row.
+class Tokens {
+ public:
+  Tokens() = default;
+  explicit Tokens(std::vector<int32_t> ids) : ids_(std::move(ids)) {}
+  std::span<const int32_t> ids() const { return ids_; }
+  int64_t size() const { return static_cast<int64_t>(ids_.size()); }
+
+ private:
+  std::vector<int32_t> ids_;
+};
+
+// Target token ids, one per row; kIgnored rows have no loss and no gradient.
+class Targets {
+ public:
+  static constexpr int32_t kIgnored = -1;
+
+  Targets() = default;
+  explicit Targets(std::vector<int32_t> ids) : ids_(std::move(ids)) {}
+  std::span<const int32_t> ids() const { return ids_; }
+  int64_t size() const { return static_cast<int64_t>(ids_.size()); }
+  int64_t counted() const;  // rows that are not ignored
+
+ private:
+  std::vector<int32_t> ids_;
+};
 
 // The next tokens of a sequence, after `before` earlier ones.
 struct Continuation {
@@ -32,6 +58,9 @@ class Sequences {
                                    const std::vector<int64_t>& lengths);
 
   const Tokens& tokens() const { return tokens_; }
+  std::span<const int32_t> sequence(int64_t s) const;
+  // Others in the same places.
+  void set_tokens(std::vector<int32_t> ids);
   const Segments& segments() const { return segments_; }
   const std::vector<int32_t>& positions() const { return positions_; }
   // What kind of token each is, for models that tell kinds apart: 0 and 1 for the two texts of a pair.

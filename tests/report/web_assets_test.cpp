@@ -1,4 +1,4 @@
-#include "web/assets.h"
+#include "report/web_assets.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,14 @@
-#include "nn/batch.h"
+#include "tensor/sequences.h"
+
+#include <algorithm>
+
+#include "base/errors.h"
 
 namespace heed {
+
+int64_t Targets::counted() const {
+  return std::ranges::count_if(ids_, [](int32_t id) { return id >= 0; });
+}
 
 Sequences::Sequences(const std::vector<std::vector<int32_t>>& sequences, uint64_t first_row) {
   std::vector<int32_t> ids;
@@ -55,6 +63,15 @@ Sequences Sequences::without_padding(const std::vector<int32_t>& padded, int64_t
     sequences.emplace_back(begin, begin + lengths[s]);
   }
   return Sequences(sequences);
+}
+
+std::span<const int32_t> Sequences::sequence(int64_t s) const {
+  return tokens_.ids().subspan(static_cast<size_t>(segments_.begin(s)), static_cast<size_t>(segments_.length(s)));
+}
+
+void Sequences::set_tokens(std::vector<int32_t> ids) {
+  require(static_cast<int64_t>(ids.size()) == rows(), "sequences", "{} tokens in place of {}", ids.size(), rows());
+  tokens_ = Tokens(std::move(ids));
 }
 
 void Sequences::set_types(std::vector<int32_t> types) {

@@ -140,12 +140,13 @@ void Call::answer(const Json& body, unsigned status) {
   exchange_->answer({.status = status, .body = body.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"});
 }
 
-void Call::send_event(std::string_view data) {
+void Call::send_event(std::string_view data, std::string_view name) {
   if (!exchange_->has_begun()) {
     exchange_->begin({.type = "text/event-stream; charset=utf-8",
                       .headers = {{"Cache-Control", "no-cache"}, {"X-Accel-Buffering", "no"}}});
   }
-  exchange_->write(fmt::format("data: {}\n\n", data));
+  exchange_->write(name.empty() ? fmt::format("data: {}\n\n", data)
+                                : fmt::format("event: {}\ndata: {}\n\n", name, data));
 }
 
 void Call::end_events(std::string_view last) {

@@ -52,8 +52,8 @@ class Call {
   void count(int64_t read, int64_t written);
 
   void answer(const Json& body, unsigned status = 200);
-  // Events of a stream: its first one begins the answer.
-  void send_event(std::string_view data);
+  // Events of a stream, with a name or without: the first one begins the answer.
+  void send_event(std::string_view data, std::string_view name = {});
   void end_events(std::string_view last = {});
 
   // For the log and the metrics.

@@ -7,5 +7,6 @@ namespace heed::serve {
 
 Routes heed_routes();
 Routes embeddings_routes();
+Routes openai_routes();
 
 }  // namespace heed::serve

@@ -42,11 +42,11 @@ class Scheduler::Worker {
   Worker(const Scheduler& scheduler, Backend& backend) : scheduler_(scheduler), backend_(backend) {}
 
   bool idle() const { return members_.empty(); }
-  // Once it is full, it takes no more until it is half empty: each join costs a pass of the encoder, which is fast only
-  // with many sources.
+  // Once it is full, it takes no more until half of its places or a quarter of its memory is free: each join costs a pass
+  // of the encoder, which is fast only with many sources, and fewer requests read the weights in more steps.
   bool takes_more() {
     is_full_ = is_full_ && (2 * requests() > kMaxRequests || 2 * sequences() > kMaxSequences ||
-                            !scheduler_.memory_.fits(need(), RequestMemory::Share::half));
+                            !scheduler_.memory_.fits(need(), RequestMemory::Share::three_quarters));
     return !is_full_;
   }
   // `share` is what each worker has if all sequences are divided evenly. The last request may exceed it and the limit

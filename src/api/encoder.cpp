@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "api/inside/text_attention.h"
 #include "base/system/clock.h"
 #include "base/system/files.h"
 #include "checkpoint/stored_model.h"
@@ -157,15 +158,20 @@ struct Encoder::State {
             .prompt = prompt_of(choice),
             .pooled = stored.prompts().pooled};
   }
+  std::vector<EncodedText> prompted(std::span<const std::string> texts, const TextEmbeddingOptions& choice,
+                                    const TextName& name) const {
+    require_reads(TextColumns::one);
+    const PromptedReading with_prompt = reading(choice);
+    std::vector<EncodedText> encoded;
+    encoded.reserve(texts.size());
+    for (size_t i = 0; i < texts.size(); ++i) {
+      encoded.push_back(encode_prompted(with_prompt, {texts[i]}, text_name(name, i)));
+    }
+    return encoded;
+  }
   std::vector<std::vector<float>> embed(std::span<const std::string> texts, const TextEmbeddingOptions& choice,
                                         const TextName& name) {
-    require_reads(TextColumns::one);
-    const PromptedReading prompted = reading(choice);
-    std::vector<EncodedText> encoded;
-    for (size_t i = 0; i < texts.size(); ++i) {
-      encoded.push_back(encode_prompted(prompted, {texts[i]}, text_name(name, i)));
-    }
-    return embed(encoded, choice);
+    return embed(prompted(texts, choice, name), choice);
   }
   std::vector<std::vector<float>> embed(std::span<const TextPair> pairs, const TextEmbeddingOptions& choice,
                                         const TextName& name) {
@@ -307,9 +313,42 @@ std::vector<std::vector<float>> Encoder::embed(std::span<const TextPair> pairs, 
   return state_->embed(pairs, choice, name);
 }
 
+std::vector<int64_t> Encoder::count_tokens(std::span<const std::string> texts, const TextEmbeddingOptions& choice,
+                                           const TextName& name) const {
+  std::vector<int64_t> counts;
+  counts.reserve(texts.size());
+  for (const EncodedText& text : state_->prompted(texts, choice, name)) {
+    counts.push_back(std::ssize(text.ids));
+  }
+  return counts;
+}
+
 std::vector<FilledText> Encoder::fill(std::span<const std::string> texts, const FillOptions& options,
                                       const TextName& name) const {
   return state_->fill(texts, options, name);
+}
+
+TextAttention Encoder::attention(const std::string& text, const AttentionRequest& request,
+                                 const std::string& where) const {
+  const ModelConfig& config = state_->stored.config();
+  require<ConfigError>(config.architecture == Architecture::encoder, state_->directory, "is not an encoder");
+  const EncodedText encoded =
+      encode_text_or_pair(state_->stored.text(), {text}, config.max_length, TooLong::refuse, where);
+  const EncodedText* const one = &encoded;
+  const Sequences tokens = sequences_of(std::span(&one, 1), config.token_types);
+  TextAttention found;
+  state_->lanes.run(1, [&](size_t /*task*/, Backend& backend) {
+    found = attention_of_text({state_->stored.model(), backend, state_->storage}, state_->stored.text(), tokens,
+                              encoded.ids, request);
+  });
+  return found;
+}
+
+std::string Encoder::mask() const {
+  const Tokenizer& tokenizer = reading_tokenizer(state_->stored);
+  const bool fills =
+      state_->stored.config().architecture == Architecture::encoder && state_->stored.config().head == Head::tokens;
+  return fills && tokenizer.mask() != kNoToken ? std::string(tokenizer.piece(tokenizer.mask())) : "";
 }
 
 LabelReport Encoder::evaluate(const LabeledTextFile& test) const {

@@ -79,10 +79,14 @@ class CrossMask {
 struct CrossAttentionCall {
   CrossMask mask;
   Tensor* weights = nullptr;
+  // If set, receives how long the vectors are that the weights are of, |v W_O^T| for the value v of each head and key:
+  // [heads, keys], f32. It stays empty where values lie in a device's memory.
+  Tensor* value_norms = nullptr;
 };
 struct SelfAttentionCall {
   SelfMask mask;
   Tensor* weights = nullptr;
+  Tensor* value_norms = nullptr;  // as above
   // Keys and values of all tokens so far, with room for those of the new ones: the call writes these, and attends to
   // all. For inference.
   const KeyValueView* cache = nullptr;

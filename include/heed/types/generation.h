@@ -9,6 +9,7 @@
 
 #include "heed/types/interruption.h"
 #include "heed/types/names.h"
+#include "heed/types/sharing.h"
 #include "heed/types/token_scores.h"
 #include "heed/types/too_long.h"
 #include "heed/types/writing_rules.h"
@@ -45,6 +46,7 @@ struct GenerationOptions {
   std::vector<std::string> stop;       // a text ends before the first of these that appears
   TooLong too_long = TooLong::refuse;  // of a prompt
   Interruption interruption;
+  Sharing sharing = {};
   WritingRules rules = {};
   EachToken each = EachToken::left_out;  // whether completions have their tokens' log-probabilities
   // A regular expression that each text matches from beginning to end, and texts of which each text is one; see

@@ -11,6 +11,7 @@
 
 #include "heed/types/interruption.h"
 #include "heed/types/names.h"
+#include "heed/types/sharing.h"
 #include "heed/types/token_scores.h"
 #include "heed/types/writing_rules.h"
 
@@ -52,6 +53,7 @@ struct TranslationOptions {
   int64_t max_length = 0;
   Alignments alignments = Alignments::none;
   Interruption interruption;
+  Sharing sharing = {};
   WritingRules rules = {};
   // How translations begin: one prefix for each line, "" for none; or none at all. They are part of the translations
   // and of their scores.

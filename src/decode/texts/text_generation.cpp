@@ -222,7 +222,7 @@ Results sample_texts(const TextGenerator& generator, const Prompts& prompts, con
     const GenerationTask task{ids[i], options.samples, sampler, options.sampling.seed};
     requests.push_back(&texts.emplace_back(task, writer));
   }
-  generator.scheduler.run(requests, options.interruption);
+  generator.scheduler.run(requests, options.interruption, options.sharing);
   Results results;
   std::ranges::transform(writers, std::back_inserter(results), &PromptWriter::completions);
   return results;
@@ -304,7 +304,7 @@ Results search_texts(const TextGenerator& generator, const Prompts& prompts, con
     const SearchTask task{{}, prompt, room_after(generator, prompt.size(), options)};
     requests.push_back(&searches.emplace_back(task, wanted, rules, greedy));
   }
-  generator.scheduler.run(requests, options.interruption);
+  generator.scheduler.run(requests, options.interruption, options.sharing);
   Announcer announcer(listener);
   Results results(prompts.size());
   for (size_t i = 0; i < prompts.size(); ++i) {
@@ -344,6 +344,11 @@ void validate(const GenerationOptions& options) {
   }
 }
 
+int64_t count_prompt_tokens(const TextGenerator& generator, const std::string& prompt, const GenerationOptions& options,
+                            const std::string& where) {
+  return std::ssize(tokens_of_prompt(generator, prompt, options, where));
+}
+
 std::vector<std::vector<Completion>> generate_texts(const TextGenerator& generator,
                                                     std::span<const std::string> prompts,
                                                     const GenerationOptions& options,
@@ -372,6 +377,11 @@ std::vector<std::vector<Completion>> generate_texts(const TextGenerator& generat
   }
   return search_texts(generator, tokens, options, {.at_limit = AtLimit::cut, .tokens = rules, .forced = forced},
                       listener);
+}
+
+std::vector<int32_t> prompt_ids(const TextGenerator& generator, const std::string& prompt,
+                                const GenerationOptions& options, const std::string& where) {
+  return ids_of(tokens_of_prompt(generator, prompt, options, where));
 }
 
 }  // namespace heed

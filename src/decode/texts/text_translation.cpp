@@ -302,7 +302,7 @@ void search_lines(const TextTranslator& translator, const SearchedLines& lines, 
     }
     requests.push_back(&searches.emplace_back(task, options, rules, greedy));
   }
-  translator.scheduler.run(requests, options.interruption);
+  translator.scheduler.run(requests, options.interruption, options.sharing);
   for (size_t k = 0; k < order.size(); ++k) {
     require_finished(searches[k]);
     std::vector<TranslatedLine>& result = results[order[k]];

@@ -74,7 +74,8 @@ std::vector<std::vector<Completion>> Generator::generate(std::span<const std::st
                                 .documents = stored.documents(),
                                 .ends = stored.marks().ends,
                                 .automata = &state_->automata,
-                                .suppressed = stored.marks().suppressed};
+                                .suppressed = stored.marks().suppressed,
+                                .bad_words = stored.marks().bad_words};
   const auto where = [&](size_t i) { return name ? name(i) : fmt::format("prompt {}", i + 1); };
   return generate_texts(generator, prompts, options, where, listener);
 }

@@ -82,7 +82,7 @@ class ChatEvents final : public TextEvents {
       Json last = heading_;
       last["choices"] = Json::array();
       last["usage"] = usage_json(usage);
-      call_.send_event(text_of(last));
+      call_.send_event(to_text(last));
     }
     call_.end_events("[DONE]");
   }
@@ -95,7 +95,7 @@ class ChatEvents final : public TextEvents {
     if (request_.streaming.includes_usage) {
       chunk["usage"] = nullptr;
     }
-    call_.send_event(text_of(chunk));
+    call_.send_event(to_text(chunk));
   }
 
   Call& call_;

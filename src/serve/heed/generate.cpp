@@ -39,7 +39,7 @@ GenerationOptions take_options(Fields& fields, const Call& call, GenerationOptio
   Fields::take(fields.texts("choices", 1000), options.choices);
   Fields::take(fields.texts("force", 100), options.force);
   options.each = fields.flag("tokens").value_or(false) ? EachToken::listed : EachToken::left_out;
-  options.long_prompts = fields.flag("cut_prompt").value_or(false) ? LongPrompts::truncate_left : LongPrompts::refuse;
+  options.too_long = fields.flag("cut_prompt").value_or(false) ? TooLong::truncate : TooLong::refuse;
   take_sampling(fields, options.sampling);
   take_rules(fields, call, options.rules);
   return options;

@@ -8,8 +8,8 @@ set(HEED_CUDA_ARCHITECTURES "80-real;90" CACHE STRING
   "What to compile kernels for, as in CMAKE_CUDA_ARCHITECTURES")
 
 # What the program and the library must agree about: a checksum of the headers of the interface between them.
-file(GLOB interface CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/kernels/*.h" "${PROJECT_SOURCE_DIR}/src/kernels/calls/*.h"
-  "${PROJECT_SOURCE_DIR}/src/tensor/*.h")
+file(GLOB interface CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/kernels/*.h"
+  "${PROJECT_SOURCE_DIR}/src/kernels/calls/*.h" "${PROJECT_SOURCE_DIR}/src/tensor/*.h")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${interface})
 set(checksums "")
 foreach(header IN LISTS interface)

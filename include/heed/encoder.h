@@ -79,6 +79,12 @@ class Encoder {
 
   // How its tokenizer writes a mask that it can fill; empty where it can't.
   std::string mask() const;
+
+  // The tokens that the model reads for each text that it embeds, marks and a prompt included. Throws for the same
+  // reasons.
+  std::vector<int64_t> count_tokens(std::span<const std::string> texts, const TextEmbeddingOptions& choice = {},
+                                    const TextName& name = {}) const;
+
   // For masked language models: what each mask in the texts hides. Throws before anything is read when the model has no
   // such head or its tokenizer no such mask, and for a text that has none, is not UTF-8 or too long. Special tokens are
   // never guesses.

@@ -62,6 +62,10 @@ class Generator {
   // can't answer. Of an ensemble, its first model.
   TextAttention attention(const std::string& prompt, const AttentionRequest& request,
                           const GenerationOptions& options = {}, const std::string& where = "prompt") const;
+  // The tokens that the model reads for a prompt, a mark before it included. Throws when the prompt is not UTF-8 or too
+  // long. `where` names it in errors.
+  int64_t count_tokens(const std::string& prompt, const GenerationOptions& options = {},
+                       const std::string& where = "prompt") const;
 
   // Takes the text as one document. Only a model that was trained on documents predicts the first token of a text.
   // Throws when the text is not UTF-8, naming the line, or no token of it is predicted. `where` names the text in

@@ -48,9 +48,9 @@ inline constexpr std::array<NamedValue<ModelKind>, 3> kModelKindNames{{{"transla
 ModelKind kind_of_model(const std::string& directory);
 
 // Describes a recipe, a model directory or another program's model. `overrides` are "table.key=value" and replace what
-// the recipe says; a model directory takes none. Where the recipe leaves a vocabulary's size to its tokenizer, the largest allowed size is
-// assumed; characters and words are counted in the recipe's text or, where the text is missing, left open. ConfigError
-// and FormatError say what is wrong.
+// the recipe says; a model directory takes none. Where the recipe leaves a vocabulary's size to its tokenizer, the
+// largest allowed size is assumed; characters and words are counted in the recipe's text or, where the text is missing,
+// left open. ConfigError and FormatError say what is wrong.
 ModelSummary inspect_recipe(const std::string& path, const std::vector<std::string>& overrides = {});
 
 struct ProbeOptions {

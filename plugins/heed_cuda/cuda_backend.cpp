@@ -14,8 +14,8 @@
 namespace heed::cuda {
 namespace {
 
-// What a backend and its lanes share: one queue, so that each finds done what another asked for before, and the arena of
-// what outlives a step, which may outlive the lane that kept it too.
+// What a backend and its lanes share: one queue, so that each finds done what another asked for before, and the arena
+// of what outlives a step, which may outlive the lane that kept it too.
 struct SharedDevice {
   explicit SharedDevice(std::unique_ptr<Queue> of_device) : queue(std::move(of_device)), memory(*queue), kept(memory) {}
   std::unique_ptr<Queue> queue;

@@ -1,5 +1,5 @@
-// The operands of one call, where kernels can read and write them. What is in the device's memory already is used where it
-// is; what is the host's is brought there, and results are brought back: slow, and right.
+// The operands of one call, where kernels can read and write them. What is in the device's memory already is used where
+// it is; what is the host's is brought there, and results are brought back: slow, and right.
 #pragma once
 
 #include <vector>

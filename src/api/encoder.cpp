@@ -158,15 +158,20 @@ struct Encoder::State {
             .prompt = prompt_of(choice),
             .pooled = stored.prompts().pooled};
   }
+  std::vector<EncodedText> prompted(std::span<const std::string> texts, const TextEmbeddingOptions& choice,
+                                    const TextName& name) const {
+    require_reads(TextColumns::one);
+    const PromptedReading with_prompt = reading(choice);
+    std::vector<EncodedText> encoded;
+    encoded.reserve(texts.size());
+    for (size_t i = 0; i < texts.size(); ++i) {
+      encoded.push_back(encode_prompted(with_prompt, {texts[i]}, text_name(name, i)));
+    }
+    return encoded;
+  }
   std::vector<std::vector<float>> embed(std::span<const std::string> texts, const TextEmbeddingOptions& choice,
                                         const TextName& name) {
-    require_reads(TextColumns::one);
-    const PromptedReading prompted = reading(choice);
-    std::vector<EncodedText> encoded;
-    for (size_t i = 0; i < texts.size(); ++i) {
-      encoded.push_back(encode_prompted(prompted, {texts[i]}, text_name(name, i)));
-    }
-    return embed(encoded, choice);
+    return embed(prompted(texts, choice, name), choice);
   }
   std::vector<std::vector<float>> embed(std::span<const TextPair> pairs, const TextEmbeddingOptions& choice,
                                         const TextName& name) {
@@ -306,6 +311,16 @@ std::vector<std::vector<float>> Encoder::embed(std::span<const std::string> text
 std::vector<std::vector<float>> Encoder::embed(std::span<const TextPair> pairs, const TextEmbeddingOptions& choice,
                                                const TextName& name) const {
   return state_->embed(pairs, choice, name);
+}
+
+std::vector<int64_t> Encoder::count_tokens(std::span<const std::string> texts, const TextEmbeddingOptions& choice,
+                                           const TextName& name) const {
+  std::vector<int64_t> counts;
+  counts.reserve(texts.size());
+  for (const EncodedText& text : state_->prompted(texts, choice, name)) {
+    counts.push_back(std::ssize(text.ids));
+  }
+  return counts;
 }
 
 std::vector<FilledText> Encoder::fill(std::span<const std::string> texts, const FillOptions& options,

@@ -41,6 +41,16 @@ struct Generator::State {
         models({directory}, Architecture::causal_lm, options.ensemble, *backend, storage, options.context),
         draft(drafts, models, *backend, storage) {}
 
+  TextGenerator generator() {
+    const StoredModel& stored = models.first();
+    return {.scheduler = scheduler,
+            .tokenizer = stored.text(),
+            .documents = stored.documents(),
+            .ends = stored.marks().ends,
+            .automata = &automata,
+            .suppressed = stored.marks().suppressed};
+  }
+
   std::unique_ptr<Backend> backend;
   DType storage, cached;
   LoadedEnsemble models;
@@ -71,15 +81,13 @@ GenerationOptions Generator::with_defaults(GenerationOptions options) const {
 std::vector<std::vector<Completion>> Generator::generate(std::span<const std::string> prompts,
                                                          const GenerationOptions& options, GenerationListener* listener,
                                                          const PromptName& name) const {
-  const StoredModel& stored = state_->models.first();
-  const TextGenerator generator{.scheduler = state_->scheduler,
-                                .tokenizer = stored.text(),
-                                .documents = stored.documents(),
-                                .ends = stored.marks().ends,
-                                .automata = &state_->automata,
-                                .suppressed = stored.marks().suppressed};
   const auto where = [&](size_t i) { return name ? name(i) : fmt::format("prompt {}", i + 1); };
-  return generate_texts(generator, prompts, options, where, listener);
+  return generate_texts(state_->generator(), prompts, options, where, listener);
+}
+
+int64_t Generator::count_tokens(const std::string& prompt, const GenerationOptions& options,
+                                const std::string& where) const {
+  return count_prompt_tokens(state_->generator(), prompt, options, where);
 }
 
 Perplexity Generator::perplexity(const std::string& text, const PerplexityOptions& options,

@@ -91,6 +91,22 @@ const ServedModel& Call::model(const std::string& name) {
   return *model_;
 }
 
+const ServedModel& Call::model(const std::string& name, ModelKind kind) {
+  if (!name.empty()) {
+    return model(name);
+  }
+  std::vector<std::string> names;
+  for (const ModelStore::Known& known : parts_.models.list()) {
+    if (known.kind == kind && may_use(known.settings.name)) {
+      names.push_back(known.settings.name);
+    }
+  }
+  if (names.size() > 1) {
+    throw RequestError(400, "model", fmt::format("model: name one of {}", fmt::join(names, ", ")));
+  }
+  return model(names.empty() ? "" : names.front());
+}
+
 Interruption Call::interruption() const {
   const auto most = static_cast<double>(settings().request_seconds);
   const Seconds time(number_in(request(), "Heed-Timeout", 0.0, most).value_or(most));
@@ -124,12 +140,13 @@ void Call::answer(const Json& body, unsigned status) {
   exchange_->answer({.status = status, .body = body.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"});
 }
 
-void Call::send_event(std::string_view data) {
+void Call::send_event(std::string_view data, std::string_view name) {
   if (!exchange_->has_begun()) {
     exchange_->begin({.type = "text/event-stream; charset=utf-8",
                       .headers = {{"Cache-Control", "no-cache"}, {"X-Accel-Buffering", "no"}}});
   }
-  exchange_->write(fmt::format("data: {}\n\n", data));
+  exchange_->write(name.empty() ? fmt::format("data: {}\n\n", data)
+                                : fmt::format("event: {}\ndata: {}\n\n", name, data));
 }
 
 void Call::end_events(std::string_view last) {

@@ -37,7 +37,8 @@ class Call {
   // The model of this name, or the only one where the name is empty. RequestError where there is none or where the key
   // may not use it.
   const ServedModel& model(const std::string& name);
-  // The names that the key may use.
+  // The model of this name or, where the name is empty, the only one of this kind that the key may use.
+  const ServedModel& model(const std::string& name, ModelKind kind);
   bool may_use(const std::string& model) const;
 
   // Ends the work when the client has gone or the time is over: the server's, or what the header Heed-Timeout says in
@@ -51,8 +52,8 @@ class Call {
   void count(int64_t read, int64_t written);
 
   void answer(const Json& body, unsigned status = 200);
-  // Events of a stream: its first one begins the answer.
-  void send_event(std::string_view data);
+  // Events of a stream, with a name or without: the first one begins the answer.
+  void send_event(std::string_view data, std::string_view name = {});
   void end_events(std::string_view last = {});
 
   // For the log and the metrics.

@@ -6,5 +6,7 @@
 namespace heed::serve {
 
 Routes heed_routes();
+Routes embeddings_routes();
+Routes openai_routes();
 
 }  // namespace heed::serve

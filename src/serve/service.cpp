@@ -23,7 +23,7 @@ using Seconds = std::chrono::duration<double>;
 
 Routes all_routes() {
   Routes all;
-  for (Routes (*const of_interface)() : {heed_routes}) {
+  for (Routes (*const of_interface)() : {heed_routes, openai_routes, embeddings_routes}) {
     const Routes some = of_interface();
     all.insert(all.end(), some.begin(), some.end());
   }
@@ -172,7 +172,10 @@ void Service::reload() {
 HttpAnswer Service::refusal(const HttpRequest& request, unsigned status, std::string_view why) {
   metrics_.count_refusal(fmt::format("{}", status));
   const auto route = std::ranges::find_if(routes_, [&](const Route& one) { return is_at(one, request.path()); });
-  return answer_of({status, std::string(why), ""}, route == routes_.end() ? ErrorForm::heed : route->errors);
+  const ErrorForm form = route != routes_.end()               ? route->errors
+                         : request.path().starts_with("/v1/") ? ErrorForm::openai
+                                                              : ErrorForm::heed;
+  return answer_of({status, std::string(why), ""}, form);
 }
 
 HttpAnswer Service::refuse(const HttpRequest& request, unsigned status, std::string_view why) {

@@ -344,6 +344,11 @@ void validate(const GenerationOptions& options) {
   }
 }
 
+int64_t count_prompt_tokens(const TextGenerator& generator, const std::string& prompt, const GenerationOptions& options,
+                            const std::string& where) {
+  return std::ssize(tokens_of_prompt(generator, prompt, options, where));
+}
+
 std::vector<std::vector<Completion>> generate_texts(const TextGenerator& generator,
                                                     std::span<const std::string> prompts,
                                                     const GenerationOptions& options,

@@ -30,6 +30,10 @@ struct TextGenerator {
 // Throws ConfigError, with a message that a user can act on.
 void validate(const GenerationOptions& options);
 
+// The tokens that the model reads for a prompt, a mark before it included. Throws for the same prompts as the next one.
+int64_t count_prompt_tokens(const TextGenerator& generator, const std::string& prompt, const GenerationOptions& options,
+                            const std::string& where);
+
 // The texts for each prompt; with beam search the best first. When the options' interruption comes first, sampled texts
 // end where they are, and beam search throws InterruptedError. For a model without marks, an empty prompt stands for a
 // line break, if the tokenizer has one. `where(i)` names prompt i in messages. Before anything is generated:

@@ -1,4 +1,3 @@
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 
@@ -6,26 +5,12 @@
 #include "heed/inspect.h"
 #include "report/figures/architecture_diagram.h"
 #include "serve/heed/heed_paths.h"
+#include "serve/http/form.h"
 
 namespace heed::serve {
 namespace {
 
-// The path's last part, in which %20 and the like are characters.
-std::string name_in_path(std::string_view path) {
-  const std::string_view encoded = path.substr(path.rfind('/') + 1);
-  std::string name;
-  for (size_t i = 0; i < encoded.size(); ++i) {
-    unsigned code = 0;
-    const char* const first = encoded.data() + i + 1;
-    if (encoded[i] == '%' && i + 2 < encoded.size() && std::from_chars(first, first + 2, code, 16).ptr == first + 2) {
-      name += static_cast<char>(code);
-      i += 2;
-    } else {
-      name += encoded[i];
-    }
-  }
-  return name;
-}
+std::string name_in_path(std::string_view path) { return decode_percent(path.substr(path.rfind('/') + 1)); }
 
 void require_administrator(const Call& call) {
   if (call.key() == nullptr || !call.key()->administers) {
@@ -42,6 +27,7 @@ std::string_view columns_of(const Encoder& encoder) {
 
 Json describe(const ModelStore::Known& known) {
   Json json{{"name", known.settings.name},
+            {"kind", name_among(kModelKindNames, known.kind)},
             {"loaded", known.model != nullptr},
             {"source_language", or_null(known.settings.source_language)},
             {"target_language", or_null(known.settings.target_language)}};
@@ -49,7 +35,6 @@ Json describe(const ModelStore::Known& known) {
     return json;
   }
   const ServedModel& model = *known.model;
-  json["kind"] = name_among(kModelKindNames, model.kind());
   json["max_length"] = model.max_length();
   json["bytes"] = model.bytes();
   json["chat"] = model.chats();

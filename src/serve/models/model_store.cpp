@@ -16,6 +16,7 @@ void ModelStore::load(const ModelSettings& settings) {
   Entry& entry = models_[settings.name];
   former = std::exchange(entry.model, std::move(model));
   entry.settings = settings;
+  entry.kind = entry.model->kind();
   entry.used = ++uses_;
 }
 
@@ -69,7 +70,7 @@ std::vector<ModelStore::Known> ModelStore::list() const {
   const std::lock_guard lock(mutex_);
   std::vector<Known> all;
   std::ranges::transform(models_, std::back_inserter(all), [](const auto& entry) {
-    return Known{entry.second.settings, entry.second.model};
+    return Known{entry.second.settings, entry.second.kind, entry.second.model};
   });
   return all;
 }

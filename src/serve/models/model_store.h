@@ -31,6 +31,7 @@ class ModelStore {
   // The models that are known, in the order of their names, with null for one that made room.
   struct Known {
     ModelSettings settings;
+    ModelKind kind;
     std::shared_ptr<const ServedModel> model;
   };
   std::vector<Known> list() const;
@@ -38,6 +39,7 @@ class ModelStore {
  private:
   struct Entry {
     ModelSettings settings;
+    ModelKind kind = ModelKind::translator;
     std::shared_ptr<const ServedModel> model;  // null: it made room
     uint64_t used = 0;
   };

@@ -1,6 +1,7 @@
 // Every op gives the same bits again, and with any number of threads.
 #include <functional>
 
+#include "kernels/attention_case.h"
 #include "kernels/cpu/cpu_testing.h"
 
 namespace heed::test {

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "backends/backend_test.h"
-#include "kernels/attention_case.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/machine/instruction_sets.h"
 

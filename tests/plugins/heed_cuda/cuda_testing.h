@@ -15,9 +15,6 @@ class CudaTest : public BackendTest {
 
 BackendSetting cuda_setting(DType storage, ThreadOrder order);
 
-// Around the elements that a thread takes, and those of a warp.
-inline constexpr int64_t kPackColumns[] = {1, 3, 4, 7, 8, 9, 33, 257};
-
 }  // namespace heed::test
 
 #define HEED_ON_CUDA(Suite) HEED_IN_EACH_SETTING(Suite, any_call)

@@ -1,6 +1,6 @@
-// The gradients of attention for everything that its contract allows, in f32: a warp for each query and head, and one for
-// each key and its head, which go through the pairs that see each other on their own. Lanes are the other side's tokens
-// while scores are rebuilt, and columns while gradients are summed.
+// The gradients of attention for everything that its contract allows, in f32: a warp for each query and head, and one
+// for each key and its head, which go through the pairs that see each other on their own. Lanes are the other side's
+// tokens while scores are rebuilt, and columns while gradients are summed.
 #include "heed_cuda/device/launch.h"
 #include "heed_cuda/kernels/attention/attention.h"
 #include "heed_cuda/kernels/attention/attention_paths.h"

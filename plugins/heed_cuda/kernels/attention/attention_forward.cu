@@ -1,5 +1,5 @@
-// Attention for everything that its contract allows, in f32: a warp for each query and head. Lanes are keys while scores
-// are computed, and columns while values are summed.
+// Attention for everything that its contract allows, in f32: a warp for each query and head. Lanes are keys while
+// scores are computed, and columns while values are summed.
 #include "heed_cuda/device/launch.h"
 #include "heed_cuda/kernels/attention/attention.h"
 #include "heed_cuda/kernels/attention/attention_paths.h"
@@ -31,7 +31,8 @@ struct ForwardShared {
   }
 };
 
-// What some keys give a query: sum = the sum of e^(s - largest), columns = that of e^(s - largest) v, of N columns a lane.
+// What some keys give a query: sum = the sum of e^(s - largest), columns = that of e^(s - largest) v, of N columns a
+// lane.
 template <int N>
 struct Attended {
   float largest = -INFINITY, sum = 0.0F;
@@ -141,8 +142,8 @@ __global__ void attention_kernel(AttentionFrame frame, ForwardOperands<T, M> fro
   write_attended(all, frame, query.row, head, output, log_sum_exp);
 }
 
-// The same with a warp for each split of a query's keys: for few queries with many keys. parts: a row for each warp with
-// `largest`, `sum` and the columns.
+// The same with a warp for each split of a query's keys: for few queries with many keys. parts: a row for each warp
+// with `largest`, `sum` and the columns.
 template <int N, class T, class M>
 __global__ void attention_parts_kernel(AttentionFrame frame, ForwardOperands<T, M> from, int64_t splits,
                                        Matrix<float> parts) {

@@ -226,8 +226,8 @@ __device__ inline void add_row(float weight, const M* row, int width, int lane, 
     }
   }
 }
-// The sum of weight_of(i) * row_of(i), for i from 0 to `count`, a multiple of kRowsAtOnce, in that order. A row whose weight
-// is zero is not read. Several rows are read at once, for none of them depends on another.
+// The sum of weight_of(i) * row_of(i), for i from 0 to `count`, a multiple of kRowsAtOnce, in that order. A row whose
+// weight is zero is not read. Several rows are read at once, for none of them depends on another.
 constexpr int kRowsAtOnce = 8;
 template <int N, class WeightOf, class RowOf>
 __device__ inline void add_rows(int count, const WeightOf& weight_of, const RowOf& row_of, int width, int lane,

@@ -1,8 +1,8 @@
 // Attention by the matrix units, in bf16: what its kernels share.
 //
 // A block has a tile of one side's rows, sixteen to a warp, whose operands stay in registers, and goes through tiles of
-// the other side, which all warps read from shared memory. The rows of queries are those of all heads that share keys and
-// values: row r of a sequence is query r / group, head r % group.
+// the other side, which all warps read from shared memory. The rows of queries are those of all heads that share keys
+// and values: row r of a sequence is query r / group, head r % group.
 #pragma once
 
 #include "heed_cuda/kernels/attention/attention_paths.h"
@@ -35,8 +35,8 @@ __device__ inline Piece load_piece(const bf16* from, bool at_once) {
   return piece;
 }
 
-// kRows rows of kWidth columns in shared memory. The pieces of a row are exchanged so that what the lanes of a warp read
-// together lies in different banks.
+// kRows rows of kWidth columns in shared memory. The pieces of a row are exchanged so that what the lanes of a warp
+// read together lies in different banks.
 template <int kWidth, int kRows>
 struct SharedTile {
   static constexpr int kPieces = kWidth / kPieceOf;
@@ -67,8 +67,8 @@ struct SharedTile {
   __device__ static Piece across(const unsigned char* shared, int first, int slice, int lane) {
     return *reinterpret_cast<const Piece*>(shared + offset(first + lane / 4, 4 * slice + lane % 4));
   }
-  // As a right operand whose k is the rows, 16 from `first` on, and whose columns are the rows' columns: words 0 and 1 are
-  // of columns 16 * pair and on, words 2 and 3 of the next eight.
+  // As a right operand whose k is the rows, 16 from `first` on, and whose columns are the rows' columns: words 0 and 1
+  // are of columns 16 * pair and on, words 2 and 3 of the next eight.
   __device__ static Words4 down(const unsigned char* shared, int first, int pair, int lane) {
     const int matrix = lane / 8;
     return load_transposed(shared + offset(first + matrix % 2 * 8 + lane % 8, 2 * pair + matrix / 2));

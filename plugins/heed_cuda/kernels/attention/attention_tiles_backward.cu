@@ -1,5 +1,5 @@
-// Probabilities are computed twice: once by blocks of keys, which sum d_keys and d_values over queries, and once by blocks
-// of queries, which sum d_queries over keys. So no sum is shared by blocks.
+// Probabilities are computed twice: once by blocks of keys, which sum d_keys and d_values over queries, and once by
+// blocks of queries, which sum d_queries over keys. So no sum is shared by blocks.
 #include "heed_cuda/device/launch.h"
 #include "heed_cuda/kernels/attention/attention_tiles.cuh"
 

@@ -173,7 +173,8 @@ __device__ void write_rows(const RowsAttended<kWidth>& all, const QueryRows& que
   }
 }
 
-// A block for a tile of queries, of a sequence and a head of keys; and for one split of the keys, where there are parts.
+// A block for a tile of queries, of a sequence and a head of keys; and for one split of the keys, where there are
+// parts.
 template <int kWidth, int kWarps>
 __global__ void __launch_bounds__(kWarps* kWarp)
     attention_tiles_kernel(AttentionFrame frame, TileOperands from, Matrix<bf16> output, Matrix<float> log_sum_exp,

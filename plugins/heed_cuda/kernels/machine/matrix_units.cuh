@@ -1,5 +1,5 @@
-// The device's matrix units, and what feeds them. All are collectives of a warp, or of one thread; on the CPU their twins
-// give each lane the same parts of the same matrices.
+// The device's matrix units, and what feeds them. All are collectives of a warp, or of one thread; on the CPU their
+// twins give each lane the same parts of the same matrices.
 //
 // Lane l of a warp is (group g = l / 4, member t = l % 4). Of a product of 16 x k and k x 8 it holds
 //   c[0], c[1]: row g, columns 2 t and 2 t + 1        c[2], c[3]: the same of row g + 8
@@ -42,8 +42,8 @@ __device__ inline void multiply_add(int (&c)[4], const LeftWords& a, const Right
       : "r"(a.words[0]), "r"(a.words[1]), "r"(a.words[2]), "r"(a.words[3]), "r"(b.words[0]), "r"(b.words[1]));
 }
 
-// Four 8 x 8 matrices of 16 bits in shared memory, transposed. Lane l names row l % 8 of matrix l / 8; word i is, of matrix
-// i, rows 2 t and 2 t + 1 of column g.
+// Four 8 x 8 matrices of 16 bits in shared memory, transposed. Lane l names row l % 8 of matrix l / 8; word i is, of
+// matrix i, rows 2 t and 2 t + 1 of column g.
 __device__ inline Words4 load_transposed(const void* row) {
   Words4 w;
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -53,8 +53,8 @@ __device__ inline Words4 load_transposed(const void* row) {
   return w;
 }
 
-// `bytes` of 16 from global to shared memory, both aligned, and zeros behind them: there once the thread has waited for its
-// group, and for others behind a barrier after that.
+// `bytes` of 16 from global to shared memory, both aligned, and zeros behind them: there once the thread has waited for
+// its group, and for others behind a barrier after that.
 __device__ inline void copy_async(void* shared, const void* global, int bytes = 16) {
   asm volatile(
       "cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(static_cast<uint32_t>(__cvta_generic_to_shared(shared))),

@@ -8,8 +8,8 @@
 
 namespace heed::cuda {
 
-// In which order products read the integers of a row. rows: as they are. blocks: of every block of 128 (kInt4Block), byte
-// 32 t + 8 j + 4 h + i is column 32 j + 16 h + 4 t + i.
+// In which order products read the integers of a row. rows: as they are. blocks: of every block of 128 (kInt4Block),
+// byte 32 t + 8 j + 4 h + i is column 32 j + 16 h + 4 t + i.
 enum class IntegerOrder : uint8_t { rows, blocks };
 
 struct IntegerRows {

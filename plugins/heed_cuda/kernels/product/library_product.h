@@ -27,8 +27,8 @@ struct LibraryProduct {
   bool adds = false;
 };
 
-// The algorithm depends on the product's shape and types, and on how its operands are aligned, alone. It is the library's
-// first choice of those whose sums have an order of their own.
+// The algorithm depends on the product's shape and types, and on how its operands are aligned, alone. It is the
+// library's first choice of those whose sums have an order of their own.
 class Products {
  public:
   static std::unique_ptr<Products> make(Queue& queue);

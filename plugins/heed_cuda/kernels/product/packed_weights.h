@@ -28,9 +28,9 @@ struct PackedInt8 final : PackedWeight {
   float input_scale;
 };
 
-// Integers of 4 bits, with a scale for each group of 32 columns. Columns are taken in blocks of kInt4Block, the last one
-// padded with zeros whose scale is 0. A block of a row has 16 words: word 4 t + j has group j's columns 4 t to 4 t + 3 in the
-// low halves of its bytes and 16 + 4 t to 16 + 4 t + 3 in the high ones, each value + 8.
+// Integers of 4 bits, with a scale for each group of 32 columns. Columns are taken in blocks of kInt4Block, the last
+// one padded with zeros whose scale is 0. A block of a row has 16 words: word 4 t + j has group j's columns 4 t to
+// 4 t + 3 in the low halves of its bytes and 16 + 4 t to 16 + 4 t + 3 in the high ones, each value + 8.
 constexpr int64_t kInt4Block = 128;
 constexpr int64_t kGroupsOfInt4Block = kInt4Block / kInt4Group;
 constexpr int64_t kInt4BlockBytes = kInt4Block / 2;

@@ -1,9 +1,9 @@
 // Products of bf16 by the matrix units, in tiles that a block sums in registers from a ring of slices of k in shared
 // memory.
 //
-// A slice is 32 deep, two steps of the units. Their places along k are dealt out so that a lane's words of both steps are
-// 16 bytes of a row: place 2 t + e of the half h of step s holds k = 8 t + 2 h + 4 s + e. All kernels of bf16 deal alike,
-// so that they give the same bits.
+// A slice is 32 deep, two steps of the units. Their places along k are dealt out so that a lane's words of both steps
+// are 16 bytes of a row: place 2 t + e of the half h of step s holds k = 8 t + 2 h + 4 s + e. All kernels of bf16 deal
+// alike, so that they give the same bits.
 #pragma once
 
 #include "heed_cuda/kernels/machine/matrix_units.cuh"
@@ -127,7 +127,8 @@ class Bf16Slice {
   int valid_[kPieces];
 };
 
-// Whose sums this thread holds, of the product of a warp: of each 16 x 8, rows lane / 4 and 8 further, two columns each.
+// Whose sums this thread holds, of the product of a warp: of each 16 x 8, rows lane / 4 and 8 further, two columns
+// each.
 template <class Tile>
 struct Bf16Sums {
   static constexpr int kTilesM = Tile::kWarpRows / 16, kTilesN = Tile::kWarpColumns / 8;

@@ -1,5 +1,5 @@
-// Products in f32, of operands in f32 or bf16, which is widened: in tiles that a block sums in registers from slices of k in
-// shared memory. Each element is a chain of multiply-adds in order of k.
+// Products in f32, of operands in f32 or bf16, which is widened: in tiles that a block sums in registers from slices of
+// k in shared memory. Each element is a chain of multiply-adds in order of k.
 #pragma once
 
 #include "heed_cuda/kernels/product/product_operand.cuh"

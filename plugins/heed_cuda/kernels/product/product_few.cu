@@ -19,8 +19,8 @@ bool start_few_bf16(Context& context, const FloatProduct& product, const FinishF
   return true;
 }
 
-// Up to 64 rows, of so few columns that tiles would leave multiprocessors idle. What is read again and again then, rows for
-// each block of columns or the other way round, comes from the cache.
+// Up to 64 rows, of so few columns that tiles would leave multiprocessors idle. What is read again and again then, rows
+// for each block of columns or the other way round, comes from the cache.
 bool has_few_tiles(const Context& context, const ProductSize& size) {
   constexpr int64_t kEdge = 64;
   return size.m <= kEdge && ceil_div(size.n, kEdge) < context.queue.facts().multiprocessors;

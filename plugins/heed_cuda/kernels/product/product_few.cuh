@@ -1,5 +1,6 @@
-// Products of few rows with a weight, which are bound by reading it: all warps of a block sum the same elements, each over a
-// chunk of k (product_shape.h), straight from memory. The same steps in the same order as in tiles, so the same bits.
+// Products of few rows with a weight, which are bound by reading it: all warps of a block sum the same elements, each
+// over a chunk of k (product_shape.h), straight from memory. The same steps in the same order as in tiles, so the same
+// bits.
 #pragma once
 
 #include "heed_cuda/kernels/machine/matrix_units.cuh"

@@ -14,8 +14,8 @@ struct ProductSize {
   int64_t m = 0, n = 0, k = 0;
 };
 
-// Sums are over chunks of k, added in order: chunks can be summed by different warps, and have the same bits as when one
-// warp sums them all. Their length depends on the depth alone.
+// Sums are over chunks of k, added in order: chunks can be summed by different warps, and have the same bits as when
+// one warp sums them all. Their length depends on the depth alone.
 constexpr int64_t kMostChunks = 8;
 constexpr int64_t kChunkUnit = 64;
 constexpr int64_t chunk_length(int64_t k) {

@@ -77,8 +77,8 @@ constexpr int kStateTile = 32, kStateThreads = 128;
 constexpr int kStateElements = kStateTile * kStateTile / kStateThreads;  // of a thread
 constexpr int64_t kStateSharedBytes = 2 * kLinearChunk * kStateTile * int64_t{sizeof(float)};
 
-// A tile of a sum of left^T right over a chunk, where left(token, c) and right(token, v) are its rows, zero beyond their
-// widths. A thread has columns threadIdx.x % 32, and rows threadIdx.x / 32 + 4 n.
+// A tile of a sum of left^T right over a chunk, where left(token, c) and right(token, v) are its rows, zero beyond
+// their widths. A thread has columns threadIdx.x % 32, and rows threadIdx.x / 32 + 4 n.
 template <class Left, class Right>
 __device__ inline void sum_chunk(int64_t tokens, const Left& left, const Right& right, float* shared,
                                  float (&sums)[kStateElements]) {

@@ -1,5 +1,5 @@
-// The gradients of linear attention. With G = [g, h] of a query and V = [v, 1] of a key, and sums over pairs that see each
-// other:
+// The gradients of linear attention. With G = [g, h] of a query and V = [v, 1] of a key, and sums over pairs that see
+// each other:
 //   d_phi(q) = S G, where S = the sum of phi(k) V^T over its keys
 //   d_phi(k) = R V and d_v = R^T phi(k), where R = the sum of phi(q) G^T over the key's queries
 // Both sums are those of chunks before, or after, by blocks, and of the pairs within the chunk, by warps.

@@ -1,4 +1,5 @@
-// Rows of a batch in the order of their keys, such as their tokens: rows of one key follow each other, in the batch's order.
+// Rows of a batch in the order of their keys, such as their tokens: rows of one key follow each other, in the batch's
+// order.
 #pragma once
 
 #include "heed_cuda/context.h"

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import {createRequire} from 'node:module';
 import {readFileSync} from 'node:fs';
 
-const require = createRequire(process.env.HEED_NODE_PACKAGES + '/');
+const require = createRequire(process.env.HEED_BROWSER + '/');
 const {chromium} = require('playwright-core');
 export const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 

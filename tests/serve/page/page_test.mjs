@@ -85,6 +85,10 @@ test('Translate: other translations, subwords, the beam and attention are of the
   await page.waitForSelector('.word:text-is("woman")');
   await page.locator('#source').press('Control+End');
   await page.waitForFunction(() => /woman/.test(document.getElementById('subwords').innerText));
+  await page.click('#target p:nth-child(1) .word');
+  await page.keyboard.press('Escape');
+  assert.match(await textOf(page, '#subwords'), /brown/);
+  await page.locator('#source').press('Control+End');
   await page.click('#beam-fold summary');
   await page.waitForSelector('.beam .node.best');
   assert.match(await page.getAttribute('.beam svg', 'aria-label'), /▁woman/);

@@ -63,7 +63,9 @@ SentenceSearch::SentenceSearch(const TranslationOptions& options, const SearchRu
       beam_(beam),
       max_length_(task.max_length),
       prompt_(task.tokens.first(task.tokens.size() - static_cast<size_t>(task.prefix))),
-      prefix_(task.tokens.last(static_cast<size_t>(task.prefix))) {
+      prefix_(task.tokens.last(static_cast<size_t>(task.prefix))),
+      steps_(task.steps),
+      in_step_{-1} {
   active_.push_back({});
   forbidden_.reset(rules.tokens.suppressed);
 }
@@ -87,13 +89,19 @@ std::vector<int64_t> SentenceSearch::advance(const HostView<float>& log_probs, i
                                           : forced_continuations(log_probs, first_row);
   require_any(!best.empty(), log_probs, first_row);
   std::vector<Partial> next;
-  std::vector<int64_t> parents;
+  std::vector<int64_t> parents, in_step;
+  if (steps_ != nullptr) {
+    steps_->emplace_back();
+  }
   const auto beam = static_cast<size_t>(beam_);
   // Continuations after the first `beam` only replace those that end, for the next step; at the end there is none.
   const size_t count = at_the_end && rules_->forced.empty() ? std::min(best.size(), beam) : best.size();
   for (size_t rank = 0; rank < count && next.size() < beam; ++rank) {
     const NextToken& c = best[rank];
     const Partial& parent = active_[static_cast<size_t>(c.parent)];
+    if (steps_ != nullptr && (rank < beam || c.token != rules_->tokens.eos)) {
+      record(c, parent, in_step);
+    }
     if (c.token != rules_->tokens.eos) {
       next.push_back(parent);
       next.back().add(c.token, c.token_log_probability);
@@ -106,6 +114,7 @@ std::vector<int64_t> SentenceSearch::advance(const HostView<float>& log_probs, i
     set_aside(std::move(next));
     return {};
   }
+  in_step_ = std::move(in_step);
   const bool done = is_done(next);
   active_ = done ? std::vector<Partial>{} : std::move(next);
   return done ? std::vector<int64_t>{} : parents;
@@ -155,6 +164,21 @@ void SentenceSearch::require_any(bool any, const HostView<float>& log_probs, int
   require<ConfigError>(any || row_tokens_.all() || std::isnan(log_probs(row, 0)), "search",
                        "the other rules forbid all tokens of the shortlist that a sentence may use");
   require<FormatError>(any, "search", "the model's log-probabilities are NaN: its weights are damaged");
+}
+
+// Adds it to the last step, and to `in_step` where it goes on.
+void SentenceSearch::record(const NextToken& token, const Partial& parent, std::vector<int64_t>& in_step) {
+  const bool ends = token.token == rules_->tokens.eos;
+  const auto of_token = static_cast<double>(token.token_log_probability);
+  if (!ends) {
+    in_step.push_back(std::ssize(steps_->back()));
+  }
+  steps_->back().push_back({.parent = in_step_[static_cast<size_t>(token.parent)],
+                            .id = token.token,
+                            .piece = {},
+                            .token_log_probability = of_token,
+                            .log_probability = parent.log_probability + of_token,
+                            .ended = ends});
 }
 
 void SentenceSearch::end(const Partial& parent, const NextToken& last) {

@@ -33,6 +33,8 @@ struct SearchTask {
   // The only tokens that hypotheses may have, ascending; the end, the prefix and the forced phrases must be among them.
   // None: hypotheses may have all tokens.
   std::span<const int32_t> candidates = {};
+  // If set, receives each step; without groups and alternatives. Pieces are left empty.
+  std::vector<std::vector<SearchedToken>>* steps = nullptr;
 };
 
 struct Hypothesis {
@@ -100,6 +102,7 @@ class SentenceSearch {
 
   bool is_done(const std::vector<Partial>& going_on) const;
   bool is_at_the_end() const { return static_cast<int64_t>(active_.front().tokens.size()) + 1 >= max_length_; }
+  void record(const NextToken& token, const Partial& parent, std::vector<int64_t>& in_step);
   void end(const Partial& parent, const NextToken& last);
   void set_aside(std::vector<Partial> cut_off);
   double score(double log_probability, size_t length) const;
@@ -129,6 +132,8 @@ class SentenceSearch {
   std::span<const int32_t> avoided_;  // in this step
   std::vector<Partial> active_;
   std::vector<Hypothesis> ended_;
+  std::vector<std::vector<SearchedToken>>* steps_;
+  std::vector<int64_t> in_step_;  // of the active hypotheses: which of the last step they are
 };
 
 }  // namespace heed

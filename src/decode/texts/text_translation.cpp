@@ -283,6 +283,17 @@ void add_coverage(const TextTranslator& translator, const std::vector<std::vecto
   }
 }
 
+using Steps = std::vector<std::vector<SearchedToken>>;
+
+Steps with_pieces(const Tokenizer& target, Steps steps) {
+  for (std::vector<SearchedToken>& step : steps) {
+    for (SearchedToken& token : step) {
+      token.piece = target.piece(TokenId(token.id));
+    }
+  }
+  return steps;
+}
+
 // Translates the lines that are not blank.
 void search_lines(const TextTranslator& translator, const SearchedLines& lines, const TranslationOptions& options,
                   const SearchRules& rules, const LineName& name, std::vector<std::vector<TranslatedLine>>& results) {
@@ -291,14 +302,19 @@ void search_lines(const TextTranslator& translator, const SearchedLines& lines, 
   const int64_t max_length = translator.scheduler.inference().max_length();
   const std::vector<size_t> order = longest_first(sources);
   const std::vector<std::vector<int32_t>> candidates = candidates_of(translator, lines, rules.forced);
+  const bool lists_steps = options.steps == SearchSteps::listed && options.groups == 1 && options.alternatives == 0;
+  std::vector<Steps> steps(lists_steps ? sources.size() : 0);
   std::deque<SearchRequest> searches;
   std::vector<Request*> requests;
   for (const size_t i : order) {
     const size_t prefix = lines.first[i].size() - 1;
     const auto forced = static_cast<size_t>(rules.forced.tokens());
-    const SearchTask task{sources[i], lines.first[i],
+    const SearchTask task{sources[i],
+                          lines.first[i],
                           max_target_length(options, {sources[i].size(), prefix, forced}, max_length),
-                          static_cast<int64_t>(prefix), candidates[i]};
+                          static_cast<int64_t>(prefix),
+                          candidates[i],
+                          lists_steps ? &steps[i] : nullptr};
     if (!rules.forced.empty()) {
       require_room(rules.forced, std::span(lines.first[i]).subspan(1), task.max_length, name_line(name, i));
     }
@@ -311,6 +327,9 @@ void search_lines(const TextTranslator& translator, const SearchedLines& lines, 
     result.clear();
     for (Hypothesis& hypothesis : searches[k].results()) {
       result.push_back(line_of(translator.tokenizers.target, std::move(hypothesis), options.each));
+    }
+    if (lists_steps) {
+      result.front().translation.steps = with_pieces(translator.tokenizers.target, std::move(steps[order[k]]));
     }
   }
 }

@@ -36,9 +36,12 @@ class Service final : public HttpHandler {
   bool answer_here(Exchange& exchange);
   const Route* route_of(Exchange& exchange);
   bool admit_key(Exchange& exchange, const KeySettings*& key);
+  void admit_field(Call& call);
   void refuse(Exchange& exchange, unsigned status, std::string_view why);
   void end();
   void reload();
+  void take(const std::shared_ptr<const ServeSettings>& settings);
+  void use_tls(const ServeSettings& settings);
   std::string metrics() const;
   HttpAnswer refusal(const HttpRequest& request, unsigned status, std::string_view why);
   std::vector<HttpHeader> headers_of_origin(const HttpRequest& request) const;

@@ -73,12 +73,15 @@ function draw(milliseconds) {
     byId('target-facts').textContent = `${tokens} tokens in ${Math.round(milliseconds)} ms`;
     announce('Translated');
   }
-  drawBest(line);
-  drawSubwords(line);
-  drawInsides();
+  look(current);
 }
 
-function drawInsides() {
+// Shows what is inside of a line.
+function look(l) {
+  current = l;
+  [...target.children].forEach((paragraph, i) => paragraph.classList.toggle('current', lines.length > 1 && i === l));
+  drawBest(lines[l]);
+  drawSubwords(lines[l]);
   updateAttention();
   if (byId('beam-fold').open) readBeam();
 }
@@ -89,7 +92,6 @@ function drawTarget() {
   if (!lines.length) make(target, 'p', {class: 'waiting'}, 'The translation appears here as you type.');
   lines.forEach((line, l) => {
     const paragraph = make(target, 'p', {lang: model.target_language || ''});
-    if (lines.length > 1 && l === current) paragraph.className = 'current';
     addMirror(line, l);
     if (!line.translations) return;
     const translation = line.translations[line.chosen];
@@ -156,7 +158,7 @@ function highlightSource(offset) {
 
 // Other words at a place, and what would follow.
 async function choose(l, s, word) {
-  current = l;
+  if (l !== current) look(l);
   const line = lines[l], segment = line.segments[s], text = line.translations[line.chosen].text;
   const prefix = text.slice(0, segment.first).trimEnd();
   const menu = new Menu(word, `Instead of “${segment.text}”`, null);
@@ -251,15 +253,13 @@ source.addEventListener('input', () => {
   later();
 });
 source.addEventListener('scroll', () => { mirror.scrollTop = source.scrollTop; });
-document.addEventListener('selectionchange', () => {
-  if (document.activeElement !== source) return;
+function followCaret() {
   const l = lines.findLastIndex(line => line.first <= source.selectionStart);
-  if (l >= 0 && l !== current && lines[l].translations) {
-    current = l;
-    draw();
-  }
+  if (l >= 0 && l !== current && lines[l].translations) look(l);
   highlightSource(source.selectionStart);
-});
+}
+document.addEventListener('selectionchange', () => { if (document.activeElement === source) followCaret(); });
+source.addEventListener('focus', followCaret);
 source.addEventListener('pointermove', event => {
   const at = document.caretPositionFromPoint && document.caretPositionFromPoint(event.clientX, event.clientY);
   if (at && at.offsetNode === source) highlightSource(at.offset);

@@ -36,8 +36,12 @@ enum class EarlyStopping : uint8_t { on, off, never };
 inline constexpr std::array<NamedValue<EarlyStopping>, 3> kEarlyStoppingNames{
     {{"true", EarlyStopping::on}, {"false", EarlyStopping::off}, {"never", EarlyStopping::never}}};
 
-//   score = (sum of log-probabilities) / length^length_penalty      length: tokens of the translation and its end
+// Whether the steps of a line's search are listed. Not with groups or alternatives.
+enum class SearchSteps : uint8_t { left_out, listed };
+
+//   score = (sum of log-probabilities l) / length^length_penalty      length: tokens of the translation and its end
 //         + coverage_penalty * (sum over source tokens of ln min(1, the attention that all target tokens paid to it))
+// where l is multiplied by repetition_penalty if the hypothesis has the token already, the start or a prompt included.
 // Of a model that knows several, as its vocabulary has them: "de", "deu_Latn", "de_DE". Empty: the model's own, or the
 // only one.
 struct LanguagePair {
@@ -66,12 +70,24 @@ struct TranslationOptions {
   // What a token costs a group for each hypothesis of the groups before it that took the token in this step.
   double diversity = 0.5;
   double coverage_penalty = 0.0;
+  double repetition_penalty = 1.0;
   double patience = 1.0;  // with early stopping, a search ends with beam * patience translations
   EarlyStopping early_stopping = EarlyStopping::on;
   // The N most likely next tokens after the prefix, each with its best translation; 0: off.
   int64_t alternatives = 0;
   UnknownWords unknown = UnknownWords::keep;
   LanguagePair languages = {};
+  SearchSteps steps = SearchSteps::left_out;
+};
+
+// A hypothesis that a step of a search kept, or that ended in it.
+struct SearchedToken {
+  int64_t parent = -1;  // which of the step before it continues; -1: the beginning, or the prefix
+  int32_t id = 0;
+  std::string piece;                   // the last token
+  double token_log_probability = 0.0;  // of the last token
+  double log_probability = 0.0;        // of the whole hypothesis
+  bool ended = false;
 };
 
 // Token `target` of the translation attends most to token `source` of the line; both count from 0.
@@ -85,6 +101,8 @@ struct Translation {
   int64_t tokens = 0;  // the end included
   std::vector<AlignedPair> alignment;
   std::vector<ScoredToken> each = {};  // where asked for: its tokens, the end included
+  // Where asked for, of a line's first translation: each step of its search, best first.
+  std::vector<std::vector<SearchedToken>> steps = {};
 };
 
 // Lines and their translations, as many of the one as of the other.

@@ -133,11 +133,13 @@ void require_room(const ForcedPhrases& forced, std::span<const int32_t> prefix, 
 SearchRules rules_of(const TextTranslator& translator, const TranslationFrame& frame,
                      const WritingRules& writing = {}) {
   const Tokenizer& target = translator.tokenizers.target;
-  SearchRules rules{
-      .at_limit = translator.marks.at_limit,
-      .bos = frame.target_start().front(),
-      .certain = std::ssize(frame.target_start()) - 1,
-      .tokens = {.suppressed = translator.marks.suppressed, .eos = target.special().eos.value, .writing = writing}};
+  SearchRules rules{.at_limit = translator.marks.at_limit,
+                    .bos = frame.target_start().front(),
+                    .certain = std::ssize(frame.target_start()) - 1,
+                    .tokens = {.suppressed = translator.marks.suppressed,
+                               .bad_words = translator.marks.bad_words,
+                               .eos = target.special().eos.value,
+                               .writing = writing}};
   for (const TokenId token : {target.special().pad, target.special().bos}) {
     if (token != target.special().eos) {
       rules.tokens.suppressed.push_back(token.value);
@@ -281,6 +283,17 @@ void add_coverage(const TextTranslator& translator, const std::vector<std::vecto
   }
 }
 
+using Steps = std::vector<std::vector<SearchedToken>>;
+
+Steps with_pieces(const Tokenizer& target, Steps steps) {
+  for (std::vector<SearchedToken>& step : steps) {
+    for (SearchedToken& token : step) {
+      token.piece = target.piece(TokenId(token.id));
+    }
+  }
+  return steps;
+}
+
 // Translates the lines that are not blank.
 void search_lines(const TextTranslator& translator, const SearchedLines& lines, const TranslationOptions& options,
                   const SearchRules& rules, const LineName& name, std::vector<std::vector<TranslatedLine>>& results) {
@@ -289,14 +302,19 @@ void search_lines(const TextTranslator& translator, const SearchedLines& lines, 
   const int64_t max_length = translator.scheduler.inference().max_length();
   const std::vector<size_t> order = longest_first(sources);
   const std::vector<std::vector<int32_t>> candidates = candidates_of(translator, lines, rules.forced);
+  const bool lists_steps = options.steps == SearchSteps::listed && options.groups == 1 && options.alternatives == 0;
+  std::vector<Steps> steps(lists_steps ? sources.size() : 0);
   std::deque<SearchRequest> searches;
   std::vector<Request*> requests;
   for (const size_t i : order) {
     const size_t prefix = lines.first[i].size() - 1;
     const auto forced = static_cast<size_t>(rules.forced.tokens());
-    const SearchTask task{sources[i], lines.first[i],
+    const SearchTask task{sources[i],
+                          lines.first[i],
                           max_target_length(options, {sources[i].size(), prefix, forced}, max_length),
-                          static_cast<int64_t>(prefix), candidates[i]};
+                          static_cast<int64_t>(prefix),
+                          candidates[i],
+                          lists_steps ? &steps[i] : nullptr};
     if (!rules.forced.empty()) {
       require_room(rules.forced, std::span(lines.first[i]).subspan(1), task.max_length, name_line(name, i));
     }
@@ -309,6 +327,9 @@ void search_lines(const TextTranslator& translator, const SearchedLines& lines, 
     result.clear();
     for (Hypothesis& hypothesis : searches[k].results()) {
       result.push_back(line_of(translator.tokenizers.target, std::move(hypothesis), options.each));
+    }
+    if (lists_steps) {
+      result.front().translation.steps = with_pieces(translator.tokenizers.target, std::move(steps[order[k]]));
     }
   }
 }

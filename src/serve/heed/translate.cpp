@@ -40,6 +40,7 @@ TranslateRequest take_request(Fields& fields, const Call& call, TranslationOptio
   take_search(fields, call, chosen);
   chosen.alignments = fields.flag("align").value_or(false) ? Alignments::pieces : Alignments::none;
   chosen.each = fields.flag("tokens").value_or(false) ? EachToken::listed : EachToken::left_out;
+  chosen.steps = fields.flag("trace").value_or(false) ? SearchSteps::listed : SearchSteps::left_out;
   request.lists_source_pieces = fields.flag("source_pieces").value_or(false);
   if (const auto prefix = fields.text("prefix")) {
     chosen.prefixes.assign(request.texts.size(), *prefix);
@@ -71,6 +72,23 @@ Json to_json(const Translation& translation, const TranslationOptions& options) 
   return json;
 }
 
+Json json_of_steps(const std::vector<std::vector<SearchedToken>>& steps) {
+  Json all = Json::array();
+  for (const std::vector<SearchedToken>& step : steps) {
+    Json tokens = Json::array();
+    for (const SearchedToken& token : step) {
+      tokens.push_back({{"parent", token.parent},
+                        {"piece", token.piece},
+                        {"id", token.id},
+                        {"log_probability", token.token_log_probability},
+                        {"total", token.log_probability},
+                        {"finished", token.ended}});
+    }
+    all.push_back(std::move(tokens));
+  }
+  return all;
+}
+
 }  // namespace
 
 void translate(Call& call) {
@@ -90,11 +108,14 @@ void translate(Call& call) {
       call.count(0, one.tokens);
       translations.push_back(to_json(one, request.options));
     }
-    Json line{{"translations", std::move(translations)}};
-    if (request.lists_source_pieces) {
-      line["source_pieces"] = translator.source_pieces(request.texts[lines.size()]);
+    Json answered{{"translations", std::move(translations)}};
+    if (request.options.steps == SearchSteps::listed) {
+      answered["steps"] = json_of_steps(found[lines.size()].front().steps);
     }
-    lines.push_back(std::move(line));
+    if (request.lists_source_pieces) {
+      answered["source_pieces"] = translator.source_pieces(request.texts[lines.size()]);
+    }
+    lines.push_back(std::move(answered));
   }
   call.answer({{"model", model.name()}, {"lines", std::move(lines)}});
 }

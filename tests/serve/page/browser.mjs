@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import {createRequire} from 'node:module';
 import {readFileSync} from 'node:fs';
 
-const require = createRequire(process.env.HEED_NODE_PACKAGES + '/');
+const require = createRequire(process.env.HEED_BROWSER + '/');
 const {chromium} = require('playwright-core');
 export const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 
@@ -53,20 +53,22 @@ export async function findings(page) {
     .map(one => `${one.id}: ${one.nodes.slice(0, 3).map(node => node.target.join(' ') + ' ' + (node.any[0] ? node.any[0].message : '')).join('; ')}`);
 }
 
-// How much two pictures differ: the mean and the largest difference of brightness, 0 to 1, of fields of 8 x 8 pixels.
+// How much two pictures differ: the share of their fields of 8 x 8 pixels whose red, green or blue differs by more than
+// 6% of the full range.
 export async function difference(page, one, other) {
   return page.evaluate(async pictures => {
-    const grey = async base64 => {
+    const fields = async base64 => {
       const blob = await new Response(Uint8Array.from(atob(base64), c => c.charCodeAt(0))).blob(), bitmap = await createImageBitmap(blob);
       const canvas = new OffscreenCanvas(Math.ceil(bitmap.width / 8), Math.ceil(bitmap.height / 8)), context = canvas.getContext('2d');
       context.imageSmoothingQuality = 'high';
       context.drawImage(bitmap, 0, 0, canvas.width, canvas.height);
       const {data} = context.getImageData(0, 0, canvas.width, canvas.height);
-      return {width: bitmap.width, height: bitmap.height, values: Array.from({length: data.length / 4}, (_, i) => (data[4 * i] + data[4 * i + 1] + data[4 * i + 2]) / 765)};
+      return {width: bitmap.width, height: bitmap.height, values: data};
     };
-    const [a, b] = [await grey(pictures[0]), await grey(pictures[1])];
-    if (Math.abs(a.width - b.width) > 8 || Math.abs(a.height - b.height) > 8) return {mean: 1, most: 1, sizes: [a.width, a.height, b.width, b.height]};
-    const all = a.values.map((value, i) => Math.abs(value - (b.values[i] ?? 0)));
-    return {mean: all.reduce((sum, x) => sum + x, 0) / all.length, most: Math.max(...all)};
+    const [a, b] = [await fields(pictures[0]), await fields(pictures[1])];
+    if (Math.abs(a.width - b.width) > 8 || Math.abs(a.height - b.height) > 8) return 1;
+    let different = 0;
+    for (let i = 0; i < a.values.length; i += 4) different += [0, 1, 2].some(c => Math.abs(a.values[i + c] - (b.values[i + c] ?? 0)) > 0.06 * 255);
+    return different / (a.values.length / 4);
   }, [one.toString('base64'), other.toString('base64')]);
 }

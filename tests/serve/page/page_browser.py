@@ -1,7 +1,7 @@
 """Runs scripts that use the page in Chromium, by the npm packages playwright-core and axe-core.
 
-They are looked for in $HEED_NODE_PACKAGES, a folder where `npm install playwright-core axe-core` was run. Without them,
-without Node or without Chromium (Debian's package chromium) a test is skipped.
+They are looked for in made/browser/, where install_packages, beside this file, puts them, or in $HEED_BROWSER. Without
+them, without Node or without Chromium (Debian's package chromium) a test is skipped.
 """
 
 import os
@@ -21,7 +21,7 @@ def skip(why):
 
 def browser():
     """What the scripts need to know, as variables of the environment."""
-    packages = pathlib.Path(os.environ.get("HEED_NODE_PACKAGES", ""))
+    packages = pathlib.Path(os.environ.get("HEED_BROWSER", HERE.parent.parent.parent / "made" / "browser")).resolve()
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if shutil.which("node") is None:
         skip("node is not installed (package nodejs)")
@@ -29,8 +29,8 @@ def browser():
         skip("Chromium is not installed (package chromium)")
     for package in ("playwright-core", "axe-core"):
         if not (packages / "node_modules" / package).is_dir():
-            skip(f"HEED_NODE_PACKAGES names no folder with node_modules/{package}")
-    return {"HEED_NODE_PACKAGES": str(packages.resolve()), "HEED_CHROMIUM": chromium}
+            skip(f"{package} is not there; tests/serve/page/install_packages installs it")
+    return {"HEED_BROWSER": str(packages), "HEED_CHROMIUM": chromium}
 
 
 def run(script, environment):

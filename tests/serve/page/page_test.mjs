@@ -41,7 +41,7 @@ test('Translate: words light up with those that they came from', async () => {
   await page.hover('.word:text-is("dog")');
   assert.deepEqual(await page.locator('#source-mirror mark.on').allInnerTexts(), ['Hund']);
   await page.locator('#source').press('Control+Home');
-  assert.deepEqual(await page.locator('.word.on').allInnerTexts(), ['A']);
+  await page.waitForFunction(() => [...document.querySelectorAll('.word.on')].map(word => word.innerText).join() === 'A');
   await page.finish();
 });
 
@@ -85,6 +85,10 @@ test('Translate: other translations, subwords, the beam and attention are of the
   await page.waitForSelector('.word:text-is("woman")');
   await page.locator('#source').press('Control+End');
   await page.waitForFunction(() => /woman/.test(document.getElementById('subwords').innerText));
+  await page.click('#target p:nth-child(1) .word');
+  await page.keyboard.press('Escape');
+  assert.match(await textOf(page, '#subwords'), /brown/);
+  await page.locator('#source').press('Control+End');
   await page.click('#beam-fold summary');
   await page.waitForSelector('.beam .node.best');
   assert.match(await page.getAttribute('.beam svg', 'aria-label'), /▁woman/);
@@ -398,21 +402,22 @@ test('Attention over 2,000 tokens never stalls the page for 100 ms', async () =>
   await page.finish();
 });
 
-// Pictures, with room for other fonts. HEED_PICTURES=write makes them anew.
+// Pictures, and how many of their fields may differ: other fonts alter 3% of the one with much text, 0.2% of the others;
+// without its edges, 2.4% of the beam differ. HEED_PICTURES=write makes them anew.
 const pictures = {
-  'beam-light': [{scheme: 'light'}, async page => {
+  'beam-light': [0.015, {scheme: 'light'}, async page => {
     await page.click('#beam-fold summary');
     return page.waitForSelector('.beam svg');
   }],
-  'maps-light': [{scheme: 'light'}, async page => {
+  'maps-light': [0.015, {scheme: 'light'}, async page => {
     await page.click('#attention-fold summary');
     await page.waitForSelector('.map-view');
     return page.waitForSelector('.two-maps');
   }],
-  'translate-dark': [{scheme: 'dark', width: 900, height: 620}, page => page.waitForSelector('body')],
+  'translate-dark': [0.05, {scheme: 'dark', width: 900, height: 620}, page => page.waitForSelector('body')],
 };
 
-for (const [name, [options, prepare]] of Object.entries(pictures))
+for (const [name, [most, options, prepare]] of Object.entries(pictures))
   test('Picture: ' + name, async () => {
     const page = await translated(options), file = join(here, 'pictures', name + '.png');
     const element = await prepare(page);
@@ -426,6 +431,7 @@ for (const [name, [options, prepare]] of Object.entries(pictures))
     if (process.env.HEED_PICTURES === 'write') writeFileSync(file, picture);
     assert.ok(existsSync(file));
     const found = await difference(page, picture, readFileSync(file));
-    assert.ok(found.mean < 0.03 && found.most < 0.5, JSON.stringify(found));
+    console.log(`# ${name}: ${(100 * found).toFixed(2)}% differ`);
+    assert.ok(found < most, String(found));
     await page.finish();
   });

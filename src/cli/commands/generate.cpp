@@ -16,6 +16,7 @@
 #include "cli/output/standard_output.h"
 #include "heed/chat.h"
 #include "heed/generator.h"
+#include "heed/json_schema.h"
 #include "heed/lines.h"
 #include "heed/ranks.h"
 
@@ -31,7 +32,7 @@ struct GenerateOptions {
   GivenOptions given;
   DraftOptions drafts;
   std::optional<std::string> prompt, regex;
-  std::string prompts, choices;
+  std::string prompts, choices, json_schema;
   double timeout = 0.0;
   bool json = false;
 };
@@ -225,6 +226,15 @@ void take_regex(GenerateOptions& options) {
   options.generation.regex = *options.regex;
 }
 
+void take_json_schema(GenerateOptions& options) {
+  if (options.regex) {
+    throw std::runtime_error("generate: --regex and --json-schema: give one of them");
+  }
+  std::string schema;
+  for_each_line(options.json_schema, [&](const std::string& line, const std::string&) { schema += line + "\n"; });
+  options.generation.regex = regex_of_json_schema(schema, options.json_schema);
+}
+
 void write_lines(const Generator& generator, GenerateOptions& options) {
   AvailableLines input("-");
   Conversations conversations(options);
@@ -275,35 +285,36 @@ Command generate_command() {
   return {
       .name = "generate",
       .summary = "generate text with a language model",
-      .options = options->given.noted(
-          joined({model_options(options->model),
-                  {formerly("--max-length", context_option(options->model)), rotary_scaling_option(options->model)},
-                  {ensemble_option(options->model), cache_option(options->model),
-                   option("--prompt TEXT", options->prompt, "the beginning of the text; it is not printed"),
-                   option("--prompts FILE", options->prompts,
-                          "a file with one prompt per line; by default prompts are read from standard input"),
-                   option("--max-tokens N", generation.max_tokens, "tokens to generate at most"),
-                   option("--stop TEXT", generation.stop, "end the text before this string"),
-                   option("--timeout S", options->timeout,
-                          "end texts that are not finished after S seconds of writing; 0: never"),
-                   option("--n N", generation.samples, "texts per prompt, at most 1024"),
-                   option("--beam N", generation.beam, "beam width; above 1: beam search instead of sampling")},
-                  sampling_options(generation.sampling),
-                  {min_tokens_option(generation.rules)},
-                  rule_options(generation.rules),
-                  {option("--regex EXPRESSION", options->regex,
-                          "a regular expression that the text matches from beginning to end"),
-                   option("--choices FILE", options->choices, "the text is one of this file's lines"),
-                   option("--force TEXT", generation.force, "with --beam: every text contains this text")},
-                  draft_options(options->drafts),
-                  {flag("--cut-prompt", generation.too_long, TooLong::truncate,
-                        "cut prompts that are too long for the model, from the left"),
-                   flag("--json", options->json,
-                        "print one JSON object per line: prompt, text, tokens, log_probability, reason (end, "
-                        "stop, length or deadline); with drafts, drafted and accepted. Lines of prompts may be "
-                        "conversations then: {\"messages\": [{\"role\": \"user\", \"content\": \"...\"}]}"),
-                   needing("--json", flag("--token-scores", generation.each, EachToken::listed,
-                                          "add the tokens and their log-probabilities"))}})),
+      .options = options->given.noted(joined(
+          {model_options(options->model),
+           {formerly("--max-length", context_option(options->model)), rotary_scaling_option(options->model)},
+           {ensemble_option(options->model), cache_option(options->model),
+            option("--prompt TEXT", options->prompt, "the beginning of the text; it is not printed"),
+            option("--prompts FILE", options->prompts,
+                   "a file with one prompt per line; by default prompts are read from standard input"),
+            option("--max-tokens N", generation.max_tokens, "tokens to generate at most"),
+            option("--stop TEXT", generation.stop, "end the text before this string"),
+            option("--timeout S", options->timeout,
+                   "end texts that are not finished after S seconds of writing; 0: never"),
+            option("--n N", generation.samples, "texts per prompt, at most 1024"),
+            option("--beam N", generation.beam, "beam width; above 1: beam search instead of sampling")},
+           sampling_options(generation.sampling),
+           {min_tokens_option(generation.rules)},
+           rule_options(generation.rules),
+           {option("--regex EXPRESSION", options->regex,
+                   "a regular expression that the text matches from beginning to end"),
+            option("--json-schema FILE", options->json_schema, "a JSON schema: the text is JSON that is valid by it"),
+            option("--choices FILE", options->choices, "the text is one of this file's lines"),
+            option("--force TEXT", generation.force, "with --beam: every text contains this text")},
+           draft_options(options->drafts),
+           {flag("--cut-prompt", generation.too_long, TooLong::truncate,
+                 "cut prompts that are too long for the model, from the left"),
+            flag("--json", options->json,
+                 "print one JSON object per line: prompt, text, tokens, log_probability, reason (end, "
+                 "stop, length or deadline); with drafts, drafted and accepted. Lines of prompts may be "
+                 "conversations then: {\"messages\": [{\"role\": \"user\", \"content\": \"...\"}]}"),
+            needing("--json", flag("--token-scores", generation.each, EachToken::listed,
+                                   "add the tokens and their log-probabilities"))}})),
       .processes = Processes::several,
       .run =
           [options] {
@@ -312,6 +323,9 @@ Command generate_command() {
             }
             if (options->regex) {
               take_regex(*options);
+            }
+            if (!options->json_schema.empty()) {
+              take_json_schema(*options);
             }
             generate(*options);
           },

@@ -13,7 +13,7 @@ class Operands {
  public:
   explicit Operands(Context& context) : context_(context) {}
 
-  // Of a missing operand: an empty one. The view's type must be T.
+  // A missing operand gives an empty one. The view's type must be T.
   template <class T>
   Matrix<const T> in(const ConstView& view) {
     return matrix<const T>(on_device(view, Contents::needed), view);

@@ -48,7 +48,8 @@ struct Generator::State {
             .documents = stored.documents(),
             .ends = stored.marks().ends,
             .automata = &automata,
-            .suppressed = stored.marks().suppressed};
+            .suppressed = stored.marks().suppressed,
+            .bad_words = stored.marks().bad_words};
   }
 
   std::unique_ptr<Backend> backend;

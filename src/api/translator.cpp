@@ -24,7 +24,7 @@ struct Translator::State {
         models({directory}, Architecture::seq2seq, options.ensemble, *backend, storage, options.context),
         draft(drafts, models, *backend, storage) {
     if (!shortlist_file.empty()) {
-      shortlist.emplace(load_shortlist(shortlist_file, tokenizers()));
+      shortlist.emplace(open_shortlist(shortlist_file, {directory}, tokenizers()));
     }
   }
 

@@ -137,10 +137,12 @@ Tensor norms_of_values(Pass& pass, const Columns& values, const AttentionShape& 
 }  // namespace
 
 QueryKeyNorm::QueryKeyNorm(const Scope& scope, WeightRole role, const AttentionShape& shape, Heads heads)
-    : groups_{shape.head_norm == HeadNorm::each_head ? heads.value : 1} {
+    : groups_{shape.head_norm == HeadNorm::all_heads ? 1 : heads.value} {
   if (shape.head_norm != HeadNorm::none) {
     NormShape norm = shape.norm;
-    norm.width = heads.value * shape.head_width / groups_.count;
+    const bool own_gains = shape.head_norm == HeadNorm::own_gains;
+    norm.width = own_gains ? heads.value * shape.head_width : heads.value * shape.head_width / groups_.count;
+    norm.bias = own_gains ? Bias::none : norm.bias;
     norm_.emplace(scope, role, norm, Division::shared_by_heads());
   }
 }

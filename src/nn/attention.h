@@ -14,8 +14,9 @@ namespace heed {
 
 // Whether embeddings of distances are added to values as well as to keys.
 enum class RelativeValues : uint8_t { none, present };
-// What is normalized at once: each head of a query or a key, or all its heads together.
-enum class HeadNorm : uint8_t { none, each_head, all_heads };
+// What is normalized at once: each head of a query or a key, or all its heads together. Heads share one gain, and one
+// bias, or each has a gain of its own and none has a bias.
+enum class HeadNorm : uint8_t { none, each_head, all_heads, own_gains };
 // How a query's keys become weights of their values; see ops/attention/attention.h and
 // ops/attention/linear_attention.h.
 enum class AttentionKernel : uint8_t { softmax, linear };

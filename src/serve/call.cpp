@@ -162,6 +162,10 @@ HttpAnswer answer_of(const Failure& failure, ErrorForm form) {
   if (failure.status == 429 || failure.status == 503) {
     answer.headers.push_back({"Retry-After", "1"});
   }
+  if (failure.status == 504) {
+    // OpenAI's clients ask again unless they are told otherwise, and it would take as long again.
+    answer.headers.push_back({"X-Should-Retry", "false"});
+  }
   if (failure.status == 401) {
     answer.headers.push_back({"WWW-Authenticate", "Bearer"});
   }

@@ -33,6 +33,7 @@ class Call {
   const ServeSettings& settings() const { return *parts_.settings; }
   ModelStore& models() { return parts_.models; }
   const KeySettings* key() const { return key_; }  // null where everybody may ask
+  void use_key(const KeySettings* key) { key_ = key; }
 
   // The model of this name, or the only one where the name is empty. RequestError where there is none or where the key
   // may not use it.

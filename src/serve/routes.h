@@ -8,5 +8,6 @@ namespace heed::serve {
 Routes heed_routes();
 Routes embeddings_routes();
 Routes openai_routes();
+Routes libretranslate_routes();
 
 }  // namespace heed::serve

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "serve/libretranslate/request_fields.h"
 #include "serve/page/page_files.h"
 #include "serve/routes.h"
 #include "serve/system/system_service.h"
@@ -23,7 +24,7 @@ using Seconds = std::chrono::duration<double>;
 
 Routes all_routes() {
   Routes all;
-  for (Routes (*const of_interface)() : {heed_routes, openai_routes, embeddings_routes}) {
+  for (Routes (*const of_interface)() : {heed_routes, openai_routes, libretranslate_routes, embeddings_routes}) {
     const Routes some = of_interface();
     all.insert(all.end(), some.begin(), some.end());
   }
@@ -72,6 +73,17 @@ void add_gauges(const std::vector<ModelStore::Known>& models, std::vector<Metric
   add("heed_step_tokens", "Tokens that these steps have read", of_load(&ModelLoad::tokens));
 }
 
+constexpr std::string_view kKeyIsUsedUp = "the key has used what it may use";
+
+// Null where there is none with this secret. All are compared, so that the time does not tell which.
+const KeySettings* key_with(std::string_view secret, const ServeSettings& settings) {
+  const KeySettings* key = nullptr;
+  for (const KeySettings& one : settings.keys) {
+    key = equal_in_constant_time(one.secret, secret) ? &one : key;
+  }
+  return key;
+}
+
 constexpr std::string_view kBearer = "Bearer ";
 
 std::string_view secret_of(const HttpRequest& request) {
@@ -110,6 +122,7 @@ Service::Service(ServeSettings settings, Reread reread)
 
 void Service::run(const std::function<void(const std::string& address)>& ready) {
   const std::string& listen = settings_->listen;
+  use_tls(*settings_);
   const std::string host = listen.substr(0, listen.rfind(':') + 1);
   std::string address;
   const std::vector<int> sockets = sockets_of_system();
@@ -118,7 +131,8 @@ void Service::run(const std::function<void(const std::string& address)>& ready) 
     address = "the socket of the system";
   }
   if (sockets.empty()) {
-    address = fmt::format("http://{}{}", host == ":" ? "0.0.0.0:" : host, http_.listen(listen));
+    address = fmt::format("{}://{}{}", settings_->certificate.empty() ? "http" : "https",
+                          host == ":" ? "0.0.0.0:" : host, http_.listen(listen));
   }
   for (const int signal : {SIGTERM, SIGINT}) {
     http_.on_signal(signal, [this] { end(); });
@@ -128,6 +142,14 @@ void Service::run(const std::function<void(const std::string& address)>& ready) 
   ready(address);
   tell_system("READY=1");
   http_.run();
+}
+
+void Service::stop() {
+  http_.post([this] { end(); });
+}
+
+void Service::reread_settings() {
+  http_.post([this] { reload(); });
 }
 
 void Service::end() {
@@ -158,14 +180,30 @@ void Service::reload() {
           models_.drop(model.name);
         }
       }
-      http_.post([this, settings] { settings_ = settings; });
-      std::cerr << "heed: the settings were read anew\n";
+      http_.post([this, settings] { take(settings); });
     } catch (const std::exception& error) {
       std::cerr << fmt::format("heed: the settings stay as they were: {}\n", error.what());
     }
   });
   if (!began) {
     std::cerr << "heed: the settings stay as they were: there are too many requests\n";
+  }
+}
+
+// By the server's thread.
+void Service::take(const std::shared_ptr<const ServeSettings>& settings) {
+  try {
+    use_tls(*settings);
+    settings_ = settings;
+    std::cerr << "heed: the settings were read anew\n";
+  } catch (const Error& error) {
+    std::cerr << fmt::format("heed: the settings stay as they were, but for the models: {}\n", error.what());
+  }
+}
+
+void Service::use_tls(const ServeSettings& settings) {
+  if (!settings.certificate.empty()) {
+    http_.use_tls({settings.certificate, settings.private_key});
   }
 }
 
@@ -207,7 +245,11 @@ void Service::handle(std::shared_ptr<Exchange> exchange) {
     return;
   }
   const Route* const route = route_of(*exchange);
-  if (route == nullptr || !admit_key(*exchange, key)) {
+  if (route == nullptr) {
+    return;
+  }
+  const bool has_key_in_fields = route->errors == ErrorForm::libretranslate && secret_of(exchange->request()).empty();
+  if (!has_key_in_fields && !admit_key(*exchange, key)) {
     return;
   }
   if (is_ending_) {
@@ -268,15 +310,13 @@ bool Service::admit_key(Exchange& exchange, const KeySettings*& key) {
     return true;
   }
   const std::string_view secret = secret_of(exchange.request());
-  for (const KeySettings& one : settings_->keys) {
-    key = equal_in_constant_time(one.secret, secret) ? &one : key;
-  }
+  key = key_with(secret, *settings_);
   if (key == nullptr) {
     refuse(exchange, 401, secret.empty() ? "a key is needed" : "the key is not known");
     return false;
   }
   if (const auto wait = quotas_.begin(*key)) {
-    HttpAnswer answer = refusal(exchange.request(), 429, "the key has used what it may use");
+    HttpAnswer answer = refusal(exchange.request(), 429, kKeyIsUsedUp);
     std::erase_if(answer.headers, [](const HttpHeader& header) { return header.name == "Retry-After"; });
     answer.headers.push_back({"Retry-After", retry_after(*wait)});
     exchange.answer(std::move(answer));
@@ -285,10 +325,27 @@ bool Service::admit_key(Exchange& exchange, const KeySettings*& key) {
   return true;
 }
 
+// LibreTranslate's clients have their key among the fields, which the server's thread does not read.
+void Service::admit_field(Call& call) {
+  const std::string secret = api_key_of(call.request());
+  const KeySettings* const key = key_with(secret, call.settings());
+  if (key == nullptr) {
+    throw RequestError(secret.empty() ? 400 : 403, "api_key",
+                       secret.empty() ? "a key is needed" : "the key is not known");
+  }
+  if (quotas_.begin(*key)) {
+    throw RequestError(429, "api_key", std::string(kKeyIsUsedUp));
+  }
+  call.use_key(key);
+}
+
 void Service::answer(Call& call, const Route& route) {
   Exchange& exchange = call.exchange();
   Failure failure{};
   try {
+    if (call.key() == nullptr && !call.settings().keys.empty()) {
+      admit_field(call);
+    }
     route.handle(call);
     if (!exchange.has_begun()) {
       failure = {500, "the server failed", ""};

@@ -27,6 +27,10 @@ class Service final : public HttpHandler {
   // `ready` is called with the address when requests are accepted.
   void run(const std::function<void(const std::string& address)>& ready);
 
+  // What the signals do; from any thread.
+  void stop();
+  void reread_settings();
+
   void handle(std::shared_ptr<Exchange> exchange) override;
   HttpAnswer refuse(const HttpRequest& request, unsigned status, std::string_view why) override;
 
@@ -36,9 +40,12 @@ class Service final : public HttpHandler {
   bool answer_here(Exchange& exchange);
   const Route* route_of(Exchange& exchange);
   bool admit_key(Exchange& exchange, const KeySettings*& key);
+  void admit_field(Call& call);
   void refuse(Exchange& exchange, unsigned status, std::string_view why);
   void end();
   void reload();
+  void take(const std::shared_ptr<const ServeSettings>& settings);
+  void use_tls(const ServeSettings& settings);
   std::string metrics() const;
   HttpAnswer refusal(const HttpRequest& request, unsigned status, std::string_view why);
   std::vector<HttpHeader> headers_of_origin(const HttpRequest& request) const;

@@ -51,7 +51,7 @@ class BackendAttention : public BackendTest {
   AttentionShape ragged_cross() const {
     return {.queries = ragged().queries, .keys = here<Lengths>({9, 3, 33, 12}, {9, 3, 33}), .head_width = 16};
   }
-  // Of which not all are seen where tables of distances end.
+  // Some distances lie beyond the ends of a short table.
   AttentionCase near_and_far() {
     return make_case({.queries = here<Lengths>({70, 5, 0, 1}, {20, 5, 0, 1}),
                       .keys = here<Lengths>({70, 5, 3, 130}, {20, 5, 3, 130})});

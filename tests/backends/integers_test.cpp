@@ -37,7 +37,7 @@ class BackendIntegers : public BackendTest {
     return c;
   }
 
-  // Of outputs by inputs.
+  // The pairs are the outputs and inputs of weights.
   void expect_the_bits_of_the_reference(const Shapes& weights) {
     for (const auto& [out, in] : shapes(weights)) {
       make(out, in);

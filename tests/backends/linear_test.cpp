@@ -178,7 +178,7 @@ TEST_P(BackendLinear, ActivationBackwardMayBeInPlace) {
   }
 }
 
-// From inputs to outputs.
+// The inputs and outputs of weights.
 const Shapes kWeights{.cpu = {{33, 17}, {65, 257}, {513, 40}, {1100, 33}}, .cuda = {{33, 17}, {65, 260}, {513, 40}}};
 
 TEST_P(BackendLinear, ARowIsTheSameBitsAloneAndAmongOthers) {

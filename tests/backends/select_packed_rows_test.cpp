@@ -161,7 +161,7 @@ TEST_P(BackendSelectedRows, LogSoftmaxIsOverARowsOwnColumnsAlone) {
   }
 }
 
-// On the CPU to the bit.
+// On the CPU they are the same bits.
 TEST_P(BackendSelectedRows, LogSoftmaxOverAllColumnsIsThePlainOne) {
   const Guarded logits = random(DType::f32, 5, 131, 8, 3.0);
   std::vector<int64_t> all(131);

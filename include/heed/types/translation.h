@@ -39,8 +39,9 @@ inline constexpr std::array<NamedValue<EarlyStopping>, 3> kEarlyStoppingNames{
 // Whether the steps of a line's search are listed. Not with groups or alternatives.
 enum class SearchSteps : uint8_t { left_out, listed };
 
-//   score = (sum of log-probabilities) / length^length_penalty      length: tokens of the translation and its end
+//   score = (sum of log-probabilities l) / length^length_penalty      length: tokens of the translation and its end
 //         + coverage_penalty * (sum over source tokens of ln min(1, the attention that all target tokens paid to it))
+// where l is multiplied by repetition_penalty if the hypothesis has the token already, the start or a prompt included.
 // Of a model that knows several, as its vocabulary has them: "de", "deu_Latn", "de_DE". Empty: the model's own, or the
 // only one.
 struct LanguagePair {
@@ -69,6 +70,7 @@ struct TranslationOptions {
   // What a token costs a group for each hypothesis of the groups before it that took the token in this step.
   double diversity = 0.5;
   double coverage_penalty = 0.0;
+  double repetition_penalty = 1.0;
   double patience = 1.0;  // with early stopping, a search ends with beam * patience translations
   EarlyStopping early_stopping = EarlyStopping::on;
   // The N most likely next tokens after the prefix, each with its best translation; 0: off.

@@ -31,7 +31,7 @@ struct Place {
 };
 Place& place();
 
-// Of the running block: as many bytes as the launch asked for, 0xff (NaN) at first.
+// The running block's: as many bytes as the launch asked for, 0xff (NaN) at first.
 unsigned char* shared_memory();
 
 void block_barrier();

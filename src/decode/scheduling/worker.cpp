@@ -20,7 +20,7 @@ Interrupted state_of(const Interruption& interruption) {
 }
 
 bool Worker::has_room(const Call& call, int64_t share) {
-  is_full_ = is_full_ && !is_half_empty();
+  is_full_ = is_full_ && !has_emptied();
   if (is_full_ && std::ranges::find(members_, &call, &Member::call) != members_.end()) {
     return false;
   }
@@ -34,9 +34,9 @@ bool Worker::has_room(const Call& call, int64_t share) {
          (joining_tokens_ == 0 || joining_tokens_ + std::ssize(request.source()) <= tools_.memory.max_source_tokens());
 }
 
-bool Worker::is_half_empty() const {
+bool Worker::has_emptied() const {
   return 2 * requests() <= kMaxRequests && 2 * sequences() <= kMaxSequences &&
-         tools_.memory.fits(need(), RequestMemory::Share::half);
+         tools_.memory.fits(need(), RequestMemory::Share::three_quarters);
 }
 
 void Worker::take(Call& call, Request& request) {

@@ -48,8 +48,9 @@ class Worker {
 
   bool idle() const { return members_.empty(); }
   // `share` is what each worker has if all sequences are divided evenly. The last request may exceed it and the limit
-  // of sequences, and one that is alone the budget. Once a worker is full, calls that it serves already wait until it
-  // is half empty: each join costs a pass of the encoder, which is fast only with many sources.
+  // of sequences, and one that is alone the budget. Once a worker is full, calls that it serves already wait until
+  // half of its places and a quarter of its memory are free: each join costs a pass of the encoder, which is fast only
+  // with many sources, but fewer requests read the weights in more steps.
   bool has_room(const Call& call, int64_t share);
   void take(Call& call, Request& request);
   // Finds the members that are to end in the next step, also because others of the same caller have failed.
@@ -77,7 +78,7 @@ class Worker {
   int64_t requests() const { return static_cast<int64_t>(members_.size()); }
   int64_t sequences() const;
   RequestMemory::Need need() const;
-  bool is_half_empty() const;
+  bool has_emptied() const;
 
   void interrupt();
   void join();

@@ -210,15 +210,41 @@ SentenceSearch::Best SentenceSearch::best_continuations(const HostView<float>& l
     if (look_at_text) {
       forbid(h);
     }
-    offer_row(log_probs.row(first_row + h), row_tokens_.columns(log_probs.columns), h, best);
+    offer_row(row_of(log_probs, first_row, h), row_tokens_.columns(log_probs.columns), h, best);
   }
   // Rules that leave no hypothesis any token give way.
   for (int64_t h = 0; look_at_text && best.list().empty() && h < active(); ++h) {
     forbid(h);
     forbidden_.give_way();
-    offer_row(log_probs.row(first_row + h), row_tokens_.columns(log_probs.columns), h, best);
+    offer_row(row_of(log_probs, first_row, h), row_tokens_.columns(log_probs.columns), h, best);
   }
   return best;
+}
+
+bool SentenceSearch::has_token(int64_t hypothesis, int32_t token) const {
+  const std::vector<int32_t>& own = active_[static_cast<size_t>(hypothesis)].tokens;
+  return std::ranges::find(prompt_, token) != prompt_.end() || std::ranges::find(own, token) != own.end();
+}
+
+const float* SentenceSearch::row_of(const HostView<float>& log_probs, int64_t first_row, int64_t hypothesis) {
+  const float* const row = log_probs.row(first_row + hypothesis);
+  if (options_->repetition_penalty == 1.0) {
+    return row;
+  }
+  const int64_t columns = row_tokens_.columns(log_probs.columns);
+  const auto penalty = static_cast<float>(options_->repetition_penalty);
+  penalized_row_.assign(row, row + columns);
+  std::vector<int32_t> seen(prompt_.begin(), prompt_.end());
+  const std::vector<int32_t>& own = active_[static_cast<size_t>(hypothesis)].tokens;
+  seen.insert(seen.end(), own.begin(), own.end());
+  std::ranges::sort(seen);
+  seen.erase(std::ranges::unique(seen).begin(), seen.end());
+  for (const int32_t token : seen) {
+    if (row_tokens_.has(token, columns)) {
+      penalized_row_[static_cast<size_t>(row_tokens_.column(token))] *= penalty;
+    }
+  }
+  return penalized_row_.data();
 }
 
 void SentenceSearch::forbid(int64_t hypothesis) {
@@ -263,7 +289,9 @@ void SentenceSearch::sort(std::vector<NextToken>& candidates) { std::ranges::sor
 SentenceSearch::Best SentenceSearch::best_ends(const HostView<float>& log_probs, int64_t first_row) const {
   Best best(static_cast<size_t>(beam_));
   for (int64_t h = 0; h < active(); ++h) {
-    const float found = log_probs(first_row + h, row_tokens_.column(rules_->tokens.eos));
+    const float own = log_probs(first_row + h, row_tokens_.column(rules_->tokens.eos));
+    const bool again = options_->repetition_penalty != 1.0 && has_token(h, rules_->tokens.eos);
+    const float found = again ? own * static_cast<float>(options_->repetition_penalty) : own;
     if (const float end = rules_->at_limit == AtLimit::free_end ? 0.0F : found; !std::isnan(found)) {
       best.offer(
           {h, rules_->tokens.eos, active_[static_cast<size_t>(h)].log_probability + static_cast<double>(end), end});

@@ -114,6 +114,9 @@ class SentenceSearch {
   static void sort(std::vector<NextToken>& candidates);  // best first
   std::vector<NextToken> by_turns(const std::vector<std::vector<NextToken>>& banks) const;
   void offer_row(const float* row, int64_t columns, int64_t hypothesis, Best& best) const;
+  // The hypothesis's row, with the penalty for repetition.
+  const float* row_of(const HostView<float>& log_probs, int64_t first_row, int64_t hypothesis);
+  bool has_token(int64_t hypothesis, int32_t token) const;
   Best best_ends(const HostView<float>& log_probs, int64_t first_row) const;
 
   void require_any(bool any, const HostView<float>& log_probs, int64_t row) const;
@@ -125,6 +128,7 @@ class SentenceSearch {
   std::span<const int32_t> prompt_, prefix_;  // the prefix until it is taken
   std::vector<int32_t> text_;                 // a hypothesis and its prompt, where rules look at them
   ForbiddenTokens forbidden_;
+  std::vector<float> penalized_row_;
   std::span<const int32_t> avoided_;  // in this step
   std::vector<Partial> active_;
   std::vector<Hypothesis> ended_;

@@ -77,7 +77,11 @@ TokenRules rules_of(const TextGenerator& generator, const GenerationOptions& opt
                             has_end    ? TextEnd::eos
                             : is_whole ? TextEnd::leaving
                                        : TextEnd::none);
-  return {.suppressed = std::move(suppressed), .eos = eos, .writing = options.rules, .automaton = std::move(automaton)};
+  return {.suppressed = std::move(suppressed),
+          .bad_words = generator.bad_words,
+          .eos = eos,
+          .writing = options.rules,
+          .automaton = std::move(automaton)};
 }
 
 using Prompts = std::vector<std::vector<TokenId>>;
@@ -295,7 +299,8 @@ int64_t room_after(const TextGenerator& generator, size_t prompt, const Generati
 
 Results search_texts(const TextGenerator& generator, const Prompts& prompts, const GenerationOptions& options,
                      const SearchRules& rules, GenerationListener* listener) {
-  const TranslationOptions wanted{.beam = options.beam, .n_best = options.samples};
+  const TranslationOptions wanted{
+      .beam = options.beam, .n_best = options.samples, .repetition_penalty = options.sampling.repetition_penalty};
   const Sampler greedy({.temperature = 0.0}, rules.tokens);
   const std::vector<std::vector<int32_t>> ids = ids_of_all(prompts);
   std::deque<SearchRequest> searches;
@@ -337,8 +342,7 @@ void validate(const GenerationOptions& options) {
     const SamplingOptions standard;
     const bool draws = sampling.seed != standard.seed || sampling.temperature != standard.temperature ||
                        sampling.top_k != standard.top_k || sampling.top_p != standard.top_p ||
-                       sampling.min_p != standard.min_p || sampling.repetition_penalty != standard.repetition_penalty ||
-                       sampling.presence_penalty != standard.presence_penalty ||
+                       sampling.min_p != standard.min_p || sampling.presence_penalty != standard.presence_penalty ||
                        sampling.frequency_penalty != standard.frequency_penalty;
     require<ConfigError>(!draws, kWhere, "beam search does not sample: leave out the beam, or the sampling options");
   }

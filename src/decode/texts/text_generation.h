@@ -22,9 +22,10 @@ struct TextGenerator {
   // What the model was trained on, if known. A text of documents begins with a mark and may end with eos; a text of one
   // stream (Documents::none) has neither.
   std::optional<Documents> documents;
-  std::vector<int32_t> ends = {};        // tokens that end a text, beside the tokenizer's eos
-  AutomatonCache* automata = nullptr;    // of the tokenizer, for all calls; null: each call makes its own
-  std::vector<int32_t> suppressed = {};  // tokens that are never written
+  std::vector<int32_t> ends = {};                    // tokens that end a text, beside the tokenizer's eos
+  AutomatonCache* automata = nullptr;                // of the tokenizer, for all calls; null: each call makes its own
+  std::vector<int32_t> suppressed = {};              // tokens that are never written
+  std::vector<std::vector<int32_t>> bad_words = {};  // runs of several that are never written
 };
 
 // Throws ConfigError, with a message that a user can act on.

@@ -133,11 +133,13 @@ void require_room(const ForcedPhrases& forced, std::span<const int32_t> prefix, 
 SearchRules rules_of(const TextTranslator& translator, const TranslationFrame& frame,
                      const WritingRules& writing = {}) {
   const Tokenizer& target = translator.tokenizers.target;
-  SearchRules rules{
-      .at_limit = translator.marks.at_limit,
-      .bos = frame.target_start().front(),
-      .certain = std::ssize(frame.target_start()) - 1,
-      .tokens = {.suppressed = translator.marks.suppressed, .eos = target.special().eos.value, .writing = writing}};
+  SearchRules rules{.at_limit = translator.marks.at_limit,
+                    .bos = frame.target_start().front(),
+                    .certain = std::ssize(frame.target_start()) - 1,
+                    .tokens = {.suppressed = translator.marks.suppressed,
+                               .bad_words = translator.marks.bad_words,
+                               .eos = target.special().eos.value,
+                               .writing = writing}};
   for (const TokenId token : {target.special().pad, target.special().bos}) {
     if (token != target.special().eos) {
       rules.tokens.suppressed.push_back(token.value);

@@ -5,12 +5,12 @@
 #include "heed/inspect.h"
 #include "report/figures/architecture_diagram.h"
 #include "serve/heed/heed_paths.h"
-#include "serve/http/form.h"
+#include "serve/http/url.h"
 
 namespace heed::serve {
 namespace {
 
-std::string name_in_path(std::string_view path) { return decode_percent(path.substr(path.rfind('/') + 1)); }
+std::string name_in_path(std::string_view path) { return decoded_url(path.substr(path.rfind('/') + 1)); }
 
 void require_administrator(const Call& call) {
   if (call.key() == nullptr || !call.key()->administers) {

@@ -56,14 +56,20 @@ std::string_view why_not(unsigned status) {
 }  // namespace
 
 Connection::Connection(asio::ip::tcp::socket socket, ConnectionOwner& owner)
-    : socket_(std::move(socket)), owner_(owner), last_write_(Clock::now()) {}
+    : stream_(std::move(socket), owner.tls), owner_(owner), last_write_(Clock::now()) {}
 
 void Connection::start() {
   Error ignored;
-  socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
-  socket_.set_option(asio::socket_base::keep_alive(true), ignored);
+  stream_.socket().set_option(asio::ip::tcp::no_delay(true), ignored);
+  stream_.socket().set_option(asio::socket_base::keep_alive(true), ignored);
   deadline_ = Clock::now() + owner_.limits.idle_time;
-  read();
+  stream_.begin([self = shared_from_this()](const Error& error) {
+    if (error) {
+      self->close();
+    } else {
+      self->read();
+    }
+  });
 }
 
 void Connection::look_at_clock(Clock::time_point now) {
@@ -101,8 +107,8 @@ void Connection::close() {
     exchange_.reset();
   }
   Error ignored;
-  socket_.shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
-  socket_.close(ignored);
+  stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
+  stream_.socket().close(ignored);
   owner_.remove(*this);
 }
 
@@ -115,9 +121,8 @@ void Connection::read() {
   if (incoming_.size() != size) {
     incoming_ = std::vector<char>(size);
   }
-  socket_.async_read_some(asio::buffer(incoming_), [self = shared_from_this()](const Error& error, size_t bytes) {
-    self->on_read(error, bytes);
-  });
+  stream_.read(asio::buffer(incoming_),
+               [self = shared_from_this()](const Error& error, size_t bytes) { self->on_read(error, bytes); });
 }
 
 void Connection::on_read(const Error& error, size_t bytes) {
@@ -215,7 +220,7 @@ HttpRequest Connection::take_request() {
     request.headers.push_back({std::string(field.name_string()), std::string(field.value())});
   }
   Error error;
-  const auto endpoint = socket_.remote_endpoint(error);
+  const auto endpoint = stream_.socket().remote_endpoint(error);
   if (!error) {
     request.address = endpoint.address().to_string();
   }
@@ -230,7 +235,7 @@ void Connection::dispatch() {
   state_ = State::answering;
   is_chunked_ = is_events_ = is_last_part_ = false;
   last_write_ = Clock::now();
-  exchange_->on_parts([weak = weak_from_this(), executor = socket_.get_executor()] {
+  exchange_->on_parts([weak = weak_from_this(), executor = stream_.socket().get_executor()] {
     asio::post(executor, [weak] {
       if (const auto self = weak.lock()) {
         self->on_parts();
@@ -337,9 +342,8 @@ void Connection::write() {
   }
   is_writing_ = true;
   last_write_ = Clock::now();
-  socket_.async_write_some(
-      asio::buffer(out_.data() + sent_, out_.size() - sent_),
-      [self = shared_from_this()](const Error& error, size_t bytes) { self->on_written(error, bytes); });
+  stream_.write(asio::buffer(out_.data() + sent_, out_.size() - sent_),
+                [self = shared_from_this()](const Error& error, size_t bytes) { self->on_written(error, bytes); });
 }
 
 void Connection::on_written(const Error& error, size_t bytes) {
@@ -383,10 +387,12 @@ void Connection::finish_answer() {
 void Connection::linger() {
   state_ = State::lingering;
   deadline_ = Clock::now() + kLingerTime;
-  Error ignored;
-  socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
   buffer_.consume(buffer_.size());
-  read();
+  stream_.end([self = shared_from_this()](const Error&) {
+    if (self->state_ == State::lingering) {
+      self->read();
+    }
+  });
 }
 
 }  // namespace heed::serve

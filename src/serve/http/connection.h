@@ -2,7 +2,6 @@
 // thread.
 #pragma once
 
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "serve/http/http_server.h"
+#include "serve/http/stream.h"
 
 namespace heed::serve {
 
@@ -24,6 +24,7 @@ struct ConnectionOwner {
   HttpHandler& handler;
   const HttpLimits& limits;
   bool is_draining = false;
+  std::shared_ptr<TlsContext> tls = nullptr;
   std::function<void(Connection&)> remove = {};  // a connection that has ended
 };
 
@@ -31,7 +32,7 @@ struct ConnectionOwner {
 // client sends ahead is kept up to a limit.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  Connection(boost::asio::ip::tcp::socket socket, ConnectionOwner& owner);
+  Connection(boost::asio::ip::tcp::socket socket, ConnectionOwner& owner);  // by TLS where the owner has a context
 
   void start();
   // Ends it if it has waited too long for its client, and sends comments into silent streams.
@@ -62,7 +63,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void finish_answer();
   void linger();
 
-  boost::asio::ip::tcp::socket socket_;
+  Stream stream_;
   ConnectionOwner& owner_;
   State state_ = State::reading;
   std::vector<char> incoming_;        // of the read that is under way

@@ -1,7 +1,8 @@
 #include "serve/http/form.h"
 
 #include <algorithm>
-#include <charconv>
+
+#include "serve/http/url.h"
 
 namespace heed::serve {
 namespace {
@@ -67,23 +68,14 @@ FormFields parse_parts(std::string_view body, std::string_view boundary) {
   return fields;
 }
 
-}  // namespace
-
-std::string decode_percent(std::string_view text) {
-  std::string decoded;
-  decoded.reserve(text.size());
-  for (size_t i = 0; i < text.size(); ++i) {
-    unsigned code = 0;
-    const char* const digits = text.data() + i + 1;
-    if (text[i] == '%' && i + 2 < text.size() && std::from_chars(digits, digits + 2, code, 16).ptr == digits + 2) {
-      decoded += static_cast<char>(code);
-      i += 2;
-    } else {
-      decoded += text[i] == '+' ? ' ' : text[i];
-    }
-  }
-  return decoded;
+// "a%20b+c" is "a b c".
+std::string decoded(std::string_view text) {
+  std::string spaced(text);
+  std::ranges::replace(spaced, '+', ' ');
+  return decoded_url(spaced);
 }
+
+}  // namespace
 
 FormFields parse_form(std::string_view text) {
   FormFields fields;
@@ -92,8 +84,7 @@ FormFields parse_form(std::string_view text) {
     const std::string_view pair = text.substr(0, end);
     const size_t equals = std::min(pair.find('='), pair.size());
     if (!pair.empty()) {
-      fields.emplace_back(decode_percent(pair.substr(0, equals)),
-                          decode_percent(pair.substr(std::min(equals + 1, pair.size()))));
+      fields.emplace_back(decoded(pair.substr(0, equals)), decoded(pair.substr(std::min(equals + 1, pair.size()))));
     }
     text.remove_prefix(std::min(end + 1, text.size()));
   }

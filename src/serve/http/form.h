@@ -12,8 +12,6 @@ namespace heed::serve {
 
 using FormFields = std::vector<std::pair<std::string, std::string>>;
 
-// "a%20b+c" is "a b c".
-std::string decode_percent(std::string_view text);
 // "a=b&c=d", of a query or of a body.
 FormFields parse_form(std::string_view text);
 // The fields of a request's query and then of its body, where that is a form (multipart/form-data included). Nothing for

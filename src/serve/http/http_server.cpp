@@ -176,6 +176,17 @@ void HttpServer::adopt(int socket) {
   state_->accept(acceptor);
 }
 
+void HttpServer::use_tls(const TlsFiles& files) {
+  auto context = std::make_shared<TlsContext>(TlsContext::tls_server);
+  context->set_options(TlsContext::default_workarounds | TlsContext::no_tlsv1 | TlsContext::no_tlsv1_1);
+  ErrorCode error;
+  context->use_certificate_chain_file(files.certificate, error);
+  require<ConfigError>(!error, files.certificate, "is no certificate in PEM: {}", error.message());
+  context->use_private_key_file(files.key, TlsContext::pem, error);
+  require<ConfigError>(!error, files.key, "is no private key of the certificate in PEM: {}", error.message());
+  state_->owner.tls = std::move(context);
+}
+
 void HttpServer::run() {
   state_->tick();
   state_->loop.run();

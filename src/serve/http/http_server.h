@@ -51,6 +51,13 @@ class HttpServer {
   // The same on a socket that listens already.
   void adopt(int socket);
 
+  // From now on connections are by TLS: 1.2 or later. The files are in PEM, the certificate's with its chain. ConfigError
+  // when they can't be used.
+  struct TlsFiles {
+    std::string certificate, key;
+  };
+  void use_tls(const TlsFiles& files);
+
   // Serves until it has been told to end and all connections are gone.
   void run();
   // Accepts no more connections, and ends each after the answer that it is waiting for.

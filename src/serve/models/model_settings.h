@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "heed/types/drafting.h"
 #include "heed/types/inference.h"
@@ -16,6 +17,9 @@ struct ModelSettings {
   std::string shortlist;
   // The languages of a translator that knows one pair, for interfaces that name languages: "de", "en".
   std::string source_language, target_language;
+  // Of one that knows several: "de=deu_Latn", a code and what the model calls the language, or a code alone.
+  std::vector<std::string> languages = {};
+  int64_t beam = 0;  // of interfaces that do not say how to search; 0: the model's own
 };
 
 }  // namespace heed::serve

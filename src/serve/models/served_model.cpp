@@ -56,6 +56,12 @@ const Translator& ServedModel::translator() const {
   return translator_ ? *translator_ : (refuse("a translator"), *translator_);
 }
 
+TranslationOptions ServedModel::search_options() const {
+  TranslationOptions options = translator().with_defaults();
+  options.beam = settings_.beam > 0 ? settings_.beam : options.beam;
+  return options;
+}
+
 const Generator& ServedModel::generator() const {
   return generator_ ? *generator_ : (refuse("a language model"), *generator_);
 }

@@ -33,6 +33,8 @@ class ServedModel {
 
   // RequestError, which says what the model is, where it is of another kind.
   const Translator& translator() const;
+  // How a translator searches where a request does not say.
+  TranslationOptions search_options() const;
   const Generator& generator() const;
   // Any model reads texts; a handle for that is made when it is first needed.
   const Encoder& encoder() const;

@@ -53,6 +53,6 @@ Heading heading(std::string_view prefix, std::string_view object, const ServedMo
   return {.id = new_id(prefix), .object = object, .model = model.name(), .created = std::time(nullptr)};
 }
 
-std::string text_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string to_text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 }  // namespace heed::serve::openai

@@ -31,6 +31,6 @@ struct Heading {
 };
 Heading heading(std::string_view prefix, std::string_view object, const ServedModel& model);
 
-std::string text_of(const Json& json);
+std::string to_text(const Json& json);
 
 }  // namespace heed::serve::openai

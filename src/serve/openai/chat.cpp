@@ -1,4 +1,6 @@
 // /v1/chat/completions
+#include <algorithm>
+
 #include "serve/openai/chat_messages.h"
 #include "serve/openai/openai_paths.h"
 #include "serve/openai/response_format.h"
@@ -40,7 +42,7 @@ TextRequest read_chat(Fields& fields, Call& call) {
   options.marks = PromptMarks::spelled;
   request.streaming = read_streaming(fields);
   const auto max_tokens = read_max_tokens(fields, call);
-  options.samples = fields.integer("n", 1, kMaxAnswers).value_or(1);
+  options.samples = fields.integer("n", 1, std::min(kMaxAnswers, call.settings().texts)).value_or(1);
   read_sampling(fields, options.sampling);
   read_seed(fields, options.sampling);
   read_stop(fields, options);
@@ -80,7 +82,7 @@ class ChatEvents final : public TextEvents {
       Json last = heading_;
       last["choices"] = Json::array();
       last["usage"] = usage_json(usage);
-      call_.send_event(text_of(last));
+      call_.send_event(to_text(last));
     }
     call_.end_events("[DONE]");
   }
@@ -93,7 +95,7 @@ class ChatEvents final : public TextEvents {
     if (request_.streaming.includes_usage) {
       chunk["usage"] = nullptr;
     }
-    call_.send_event(text_of(chunk));
+    call_.send_event(to_text(chunk));
   }
 
   Call& call_;

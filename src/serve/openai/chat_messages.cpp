@@ -101,7 +101,7 @@ std::string prompt_of_chat(const ServedModel& model, Json messages, const Json* 
   }
   const ChatFormat& format = model.chat();
   try {
-    return format.prompt(text_of(chat), field);
+    return format.prompt(to_text(chat), field);
   } catch (const ConfigError& error) {
     throw RequestError(400, field, error.what());
   } catch (const FormatError& error) {

@@ -93,7 +93,7 @@ class CompletionEvents final : public TextEvents {
       Json last = heading_;
       last["choices"] = Json::array();
       last["usage"] = usage_json(usage);
-      call_.send_event(text_of(last));
+      call_.send_event(to_text(last));
     }
     call_.end_events("[DONE]");
   }
@@ -105,7 +105,7 @@ class CompletionEvents final : public TextEvents {
     if (request_.texts.streaming.includes_usage) {
       chunk["usage"] = nullptr;
     }
-    call_.send_event(text_of(chunk));
+    call_.send_event(to_text(chunk));
   }
 
   Call& call_;

@@ -206,7 +206,7 @@ class ResponseEvents final : public TextEvents {
   void send(std::string_view type, const Json& fields) {
     Json event{{"type", type}, {"sequence_number", sent_++}};
     event.update(fields);
-    call_.send_event(text_of(event), type);
+    call_.send_event(to_text(event), type);
   }
   void send_of_part(std::string_view type, const Json& fields) {
     Json event{{"item_id", object_.message_id()}, {"output_index", 0}, {"content_index", 0}};

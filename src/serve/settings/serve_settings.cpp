@@ -26,7 +26,8 @@ std::chrono::milliseconds milliseconds(double seconds) {
 SettingTable server_table(ServeSettings& settings) {
   return {.name = "server",
           .settings = {setting("listen", settings.listen), setting("origins", settings.origins),
-                       setting("access_log", settings.access_log), setting("drain_seconds", settings.drain_seconds)},
+                       setting("access_log", settings.access_log), setting("certificate", settings.certificate),
+                       setting("private_key", settings.private_key), setting("drain_seconds", settings.drain_seconds)},
           .foreign = {}};
 }
 
@@ -61,7 +62,8 @@ SettingTable model_table(ModelSettings& model) {
                    choice("cache", model.inference.cache, kCacheTypeNames), setting("device", model.inference.device),
                    threads_setting(model.inference.threads), setting("ensemble", model.inference.ensemble),
                    setting("shortlist", model.shortlist), setting("source_language", model.source_language),
-                   setting("target_language", model.target_language)},
+                   setting("target_language", model.target_language), setting("languages", model.languages),
+                   setting("beam", model.beam)},
       .foreign = {}};
 }
 
@@ -127,8 +129,11 @@ ServeSettings read_serve_settings(const std::string& path) {
   std::ranges::transform(settings.keys, std::back_inserter(tables), key_table);
   read_settings(text, path, tables);
   set_http_limits(limits, path, settings.http);
+  settings.certificate = beside(path, settings.certificate);
+  settings.private_key = beside(path, settings.private_key);
   for (ModelSettings& model : settings.models) {
     require<ConfigError>(!model.directory.empty(), path, "[model.{}] has no path", model.name);
+    require_option(model.beam >= 0 && model.beam <= 1024, path, "beam", model.beam, "0 to 1024");
     model.directory = beside(path, model.directory);
     model.shortlist = beside(path, model.shortlist);
   }
@@ -159,6 +164,8 @@ void validate(const ServeSettings& settings) {
   const auto check = [](std::string_view name, int64_t value, int64_t least, int64_t most) {
     require_option(value >= least && value <= most, "serve", name, value, fmt::format("{} to {}", least, most));
   };
+  require<ConfigError>(settings.certificate.empty() == settings.private_key.empty(), "serve",
+                       "TLS needs both a certificate and a private_key");
   check("requests", settings.requests, 1, 65536);
   check("request_seconds", settings.request_seconds, 1, 86400);
   check("drain_seconds", settings.drain_seconds, 0, 86400);

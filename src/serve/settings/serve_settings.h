@@ -23,8 +23,9 @@ struct ServeSettings {
   std::string listen = "127.0.0.1:8080";
   std::vector<ModelSettings> models;
   std::vector<KeySettings> keys;
-  std::vector<std::string> origins = {};  // whose pages may ask, for CORS; "*": all
-  std::string access_log = "";            // a file for a JSON line by request; "-": standard output; empty: none
+  std::vector<std::string> origins = {};           // whose pages may ask, for CORS; "*": all
+  std::string certificate = "", private_key = "";  // files in PEM, for TLS; empty: none
+  std::string access_log = "";  // a file for a JSON line by request; "-": standard output; empty: none
 
   int64_t requests = 256;         // at once, waiting ones included: more are answered with 429
   int64_t request_seconds = 600;  // until a request must be done

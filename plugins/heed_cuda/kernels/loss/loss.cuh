@@ -36,7 +36,7 @@ __device__ inline void add_exponentials(const float (&x)[kWidth], int64_t left, 
   }
 }
 
-// Of a team's sums, in each of its threads.
+// Adds up a team's sums, in each of its threads.
 template <int kTeam>
 __device__ inline ExponentialSum team_exponentials(const ExponentialSum& own, float* memory) {
   const float largest = team_max<kTeam>(own.largest, memory);

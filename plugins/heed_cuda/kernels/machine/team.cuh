@@ -24,8 +24,8 @@ __device__ inline int64_t teams_of_grid() {
   return static_cast<int64_t>(gridDim.x) * kTeamsOfBlock<kTeam>;
 }
 
-// Of a warp's values in every lane, then of the warps' in their order. `memory`: of kTeam / kWarp values, which teams
-// of one warp do not need. All threads of a team that is a block take part.
+// Combines a warp's values in every lane, then the warps' in their order. `memory` has kTeam / kWarp values, which
+// teams of one warp do not need. All threads of a team that is a block take part.
 template <int kTeam, class V, class OfWarp, class OfTwo>
 __device__ inline V combine_team(V x, V* memory, OfWarp&& of_warp, OfTwo&& of_two) {
   x = of_warp(x);

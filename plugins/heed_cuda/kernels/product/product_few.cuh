@@ -49,7 +49,7 @@ __device__ inline Words4 slice_words(const ProductOperand<bf16>& from, int64_t r
   return words;
 }
 
-// Of a step of kChunkUnit: two slices.
+// The words of a step of kChunkUnit, which is two slices.
 template <int kTilesM, int kTilesN>
 struct FewWords {
   static constexpr int kSlices = static_cast<int>(kChunkUnit) / kSliceDepth;

@@ -31,8 +31,8 @@ struct FloatProduct {
 // What else may be multiplied along with a row: in training the same rows each time, in decoding any.
 enum class Company : uint8_t { fixed, any };
 
-// Of rows of A and B: A[m, :] and B[n, :] are rows in memory. A result has the same bits in any company, if it may have
-// any.
+// The product of rows of A and B: A[m, :] and B[n, :] are rows in memory. A result has the same bits in any company, if
+// it may have any.
 void multiply_rows(Context& context, const FloatProduct& product, Company company, const FinishForward& finish);
 // The same by kernels for few rows, with the same bits; false where there are too many for them.
 bool multiply_few_rows(Context& context, const FloatProduct& product, const FinishForward& finish);

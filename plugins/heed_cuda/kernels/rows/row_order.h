@@ -20,7 +20,8 @@ struct RowKeys {
   int count = 0;
 };
 
-// Of the rows [first, first + count). A row's place is the number of those before it, which takes count^2 comparisons.
+// The order of the rows [first, first + count). A row's place is the number of those before it, which takes count^2
+// comparisons.
 class RowOrders {
  public:
   RowOrders(Context& context, const RowKeys& keys, int64_t first, int64_t count);

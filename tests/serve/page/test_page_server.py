@@ -10,7 +10,7 @@ import page_browser
 from heed_server import Server
 
 MODELS = {
-    "t": [],
+    "t": ["kind=word"],
     "g": ["architecture=causal-lm", "documents=line"],
     "e": ["architecture=encoder"],
 }

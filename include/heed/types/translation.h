@@ -7,6 +7,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "heed/types/interruption.h"
@@ -70,6 +71,8 @@ struct TranslationOptions {
   int64_t alternatives = 0;
   UnknownWords unknown = UnknownWords::keep;
   LanguagePair languages = {};
+  // Of the tokens listed by `each`: how many of the likeliest tokens are listed in its place, 0 to kMaxLikeliest.
+  int64_t likeliest = 0;
 };
 
 // Token `target` of the translation attends most to token `source` of the line; both count from 0.
@@ -83,6 +86,21 @@ struct Translation {
   int64_t tokens = 0;  // the end included
   std::vector<AlignedPair> alignment;
   std::vector<ScoredToken> each = {};  // where asked for: its tokens, the end included
+};
+
+// Receives translations while they are written. All calls come from the thread that called translate(), so that the model
+// goes on meanwhile.
+class TranslationListener {
+ public:
+  virtual ~TranslationListener() = default;
+  // Of the best translation of line number `line`, from 0: its next token, where the options list each, before the piece
+  // that its text is in.
+  virtual void on_token(size_t /*line*/, const ScoredToken& /*token*/) {}
+  // What has become certain of its text; its pieces together are the text. It is one piece with a beam above 1, and where
+  // unknown words are copied.
+  virtual void on_piece(size_t /*line*/, std::string_view /*piece*/) {}
+  // What is returned for the line, as soon as it is ready.
+  virtual void on_translations(size_t /*line*/, std::span<const Translation> /*translations*/) {}
 };
 
 // Lines and their translations, as many of the one as of the other.

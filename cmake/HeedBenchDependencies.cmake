@@ -1,4 +1,5 @@
-# What the benchmark links beside heed's own dependencies: the yardstick that speed is compared with. Embedders need neither.
+# What the benchmark links beside heed's own dependencies: the yardstick that speed is compared with. Embedders need
+# neither.
 
 find_package(OpenMP REQUIRED)  # to tell oneDNN how many threads it has
 

@@ -11,8 +11,8 @@ if(CMAKE_SCRIPT_MODE_FILE)
     set(${result} "" PARENT_SCOPE)
     find_program(git_program git)
     if(git_program)
-      execute_process(COMMAND "${git_program}" --no-optional-locks -C "${SOURCE}" ${ARGN} OUTPUT_VARIABLE text RESULT_VARIABLE status
-        ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE)
+      execute_process(COMMAND "${git_program}" --no-optional-locks -C "${SOURCE}" ${ARGN}
+        OUTPUT_VARIABLE text RESULT_VARIABLE status ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE)
       if(status EQUAL 0)
         set(${result} "${text}" PARENT_SCOPE)
       endif()

@@ -8,8 +8,8 @@ set(HEED_CUDA_ARCHITECTURES "80-real;90" CACHE STRING
   "What to compile kernels for, as in CMAKE_CUDA_ARCHITECTURES")
 
 # What the program and the library must agree about: a checksum of the headers of the interface between them.
-file(GLOB interface CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/kernels/*.h" "${PROJECT_SOURCE_DIR}/src/kernels/calls/*.h"
-  "${PROJECT_SOURCE_DIR}/src/tensor/*.h")
+file(GLOB interface CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/kernels/*.h"
+  "${PROJECT_SOURCE_DIR}/src/kernels/calls/*.h" "${PROJECT_SOURCE_DIR}/src/tensor/*.h")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${interface})
 set(checksums "")
 foreach(header IN LISTS interface)
@@ -22,16 +22,16 @@ set(interface_definition "HEED_INTERFACE=\"${checksum}\"")
 target_compile_definitions(heed_devices PRIVATE "${interface_definition}")
 
 set(cuda_folder "${PROJECT_SOURCE_DIR}/plugins/heed_cuda")
-file(GLOB cuda_sources CONFIGURE_DEPENDS "${cuda_folder}/*.cpp" "${cuda_folder}/kernels/*.cpp")
+file(GLOB cuda_sources CONFIGURE_DEPENDS "${cuda_folder}/*.cpp" "${cuda_folder}/kernels/*/*.cpp")
 list(FILTER cuda_sources EXCLUDE REGEX "/plugin\\.cpp$")
-file(GLOB cuda_kernels CONFIGURE_DEPENDS "${cuda_folder}/kernels/*.cu")
+file(GLOB cuda_kernels CONFIGURE_DEPENDS "${cuda_folder}/kernels/*/*.cu")
 
 # The emulated form compiles the same kernels as C++.
 set(emulated_kernels "")
 foreach(kernel IN LISTS cuda_kernels)
-  get_filename_component(name "${kernel}" NAME_WE)
-  set(source "${PROJECT_BINARY_DIR}/heed_cuda_emulated/${name}.cpp")
-  file(CONFIGURE OUTPUT "${source}" CONTENT "#include \"heed_cuda/kernels/${name}.cu\"\n")
+  file(RELATIVE_PATH name "${cuda_folder}/kernels" "${kernel}")
+  string(REGEX REPLACE "\\.cu$" ".cpp" source "${PROJECT_BINARY_DIR}/heed_cuda_emulated/${name}")
+  file(CONFIGURE OUTPUT "${source}" CONTENT "#include \"heed_cuda/kernels/${name}\"\n")
   list(APPEND emulated_kernels "${source}")
 endforeach()
 if(HEED_BUILD_TESTS)

@@ -1,8 +1,8 @@
 # heed_folder(<folder> [LEAF] [DEPENDS <folder>...] [LINK <library>...] [LINK_PUBLIC <library>...])
 #
 # Makes one target of one folder of src/: all .cpp files in it and in its subfolders, except those that have a call of
-# their own. A folder without sources becomes an interface library, which passes on what it depends on. The target's name
-# is heed_ and the folder's last component, except `cli`, which is the program itself.
+# their own. A folder without sources becomes an interface library, which passes on what it depends on. The target's
+# name is heed_ and the folder's last component, except `cli`, which is the program itself.
 #
 #   LEAF         for the program alone: not installed
 #   DEPENDS      folders that are declared above this one
@@ -84,8 +84,8 @@ function(heed_folder folder)
   endif()
 endfunction()
 
-# What nearly all sources include, parsed once. It has a target of its own, since no definition may be missing where it is
-# used.
+# What nearly all sources include, parsed once. It has a target of its own, since no definition may be missing where it
+# is used.
 function(heed_precompile target)
   if(NOT TARGET heed_precompiled)
     set(source "${PROJECT_BINARY_DIR}/heed_precompiled.cpp")
@@ -126,8 +126,8 @@ function(heed_files result top folder)
   set(${result} ${files} PARENT_SCOPE)
 endfunction()
 
-# The libraries of a folder, of what lies in it, and of all folders declared above it, for tests and benchmarks. Of every
-# folder, if none is named.
+# The libraries of a folder, of what lies in it, and of all folders declared above it, for tests and benchmarks. Of
+# every folder, if none is named.
 function(heed_targets_up_to result folder)
   get_property(folders GLOBAL PROPERTY heed_folders)
   set(targets "")
@@ -222,7 +222,8 @@ function(heed_sanitized_flags target folder)
     target_compile_options(${target} PRIVATE $<IF:$<CXX_COMPILER_ID:Clang>,-O2,-O1>)
   endif()
   if(HEED_FUZZ AND folder MATCHES "^(base|text|eval|data|models|checkpoint|train|report)$")
-    # What the fuzzers read with: only there does a new branch mean a new input. Elsewhere, counting branches costs time.
+    # What the fuzzers read with: only there does a new branch mean a new input. Elsewhere, counting branches costs
+    # time.
     target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
   endif()
 endfunction()

@@ -1,5 +1,5 @@
-# heed_mpi: the plugin through which heed speaks MPI, where Open MPI is there to build it with. The program loads it when it
-# runs as one of several ranks; nothing links it. It lies beside the program, and is installed to lib/heed/.
+# heed_mpi: the plugin through which heed speaks MPI, where Open MPI is there to build it with. The program loads it
+# when it runs as one of several ranks; nothing links it. It lies beside the program, and is installed to lib/heed/.
 
 option(HEED_MPI "Build the MPI part, if Open MPI is found" ON)
 if(HEED_MPI)

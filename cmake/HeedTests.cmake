@@ -1,14 +1,17 @@
 # Functions that tests/CMakeLists.txt registers tests with.
 #
-# Labels: `slow` and `threads` come from a test file's name (*_slow_test.cpp, test_*_slow.py, *_threads_test.cpp); `cli`,
-# `parity` and `compile_fail` from the folder; `source` marks checks of the sources themselves, which need no build.
+# Labels: `slow` and `threads` come from a test file's name (*_slow_test.cpp, test_*_slow.py, *_threads_test.cpp);
+# `cli`, `parity` and `compile_fail` from the folder; `source` marks checks of the sources themselves, which need no
+# build.
 
 include(GoogleTest)
 
-# heed_folder_tests(<folder>): the *_test.cpp of tests/<folder>/ and its subfolders, one program per label, linked with
-# the folder and all that are declared above it. Other .cpp files there are helpers and belong to each of the programs.
+# heed_folder_tests(<folder> [<source>...]): the *_test.cpp of tests/<folder>/ and its subfolders, and other sources,
+# one program per label, linked with the folder and all that are declared above it. Other .cpp files there are helpers
+# and belong to each of the programs.
 function(heed_folder_tests folder)
   heed_files(helpers "${CMAKE_CURRENT_SOURCE_DIR}" "${folder}")
+  list(APPEND helpers ${ARGN})
   set(tests ${helpers})
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
   list(FILTER helpers EXCLUDE REGEX "_test\\.cpp$")

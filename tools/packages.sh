@@ -5,7 +5,7 @@
 packages_build=(
   g++ cmake ninja-build
   libfmt-dev libhwy-dev nlohmann-json3-dev libtomlplusplus-dev libdnnl-dev
-  pkg-config libsentencepiece-dev libicu-dev zlib1g-dev libopenmpi-dev openmpi-bin
+  pkg-config libsentencepiece-dev libicu-dev zlib1g-dev libboost1.81-dev libssl-dev libopenmpi-dev openmpi-bin
 )
 # To build and run its tests and benchmarks. PyTorch is the reference that results are compared with; without OpenBLAS it
 # multiplies with a BLAS that is fifty times slower. iproute2 makes the links of bench/two_hosts.

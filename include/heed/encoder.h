@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "heed/types/attention.h"
 #include "heed/types/inference.h"
 #include "heed/types/labeled_files.h"
 #include "heed/types/labels.h"
@@ -62,6 +63,9 @@ class Encoder {
   // A label for each word, for models trained by the task tag. Throws for the same reasons.
   std::vector<std::vector<std::string>> tag(std::span<const std::vector<std::string>> sentences,
                                             const TextName& name = {}) const;
+  // The same, with the probability of every label for each word.
+  std::vector<std::vector<TextLabels>> tag_scores(std::span<const std::vector<std::string>> sentences,
+                                                  const TextName& name = {}) const;
 
   // For any model: embedding_width() numbers for each text, made of the last layer's rows; of an encoder-decoder, of
   // its encoder's, which reads the text as a source. Throws for the same reasons, and for a prompt's name that the
@@ -70,6 +74,19 @@ class Encoder {
                                         const TextName& name = {}) const;
   std::vector<std::vector<float>> embed(std::span<const TextPair> pairs, const TextEmbeddingOptions& choice = {},
                                         const TextName& name = {}) const;
+
+  // What the model attends to when it reads a text. Only for encoders; throws for the same reasons as classify(), and
+  // for a request that the model can't answer.
+  TextAttention attention(const std::string& text, const AttentionRequest& request,
+                          const std::string& where = "text") const;
+
+  // How its tokenizer writes a mask that it can fill; empty where it can't.
+  std::string mask() const;
+
+  // The tokens that the model reads for each text that it embeds, marks and a prompt included. Throws for the same
+  // reasons.
+  std::vector<int64_t> count_tokens(std::span<const std::string> texts, const TextEmbeddingOptions& choice = {},
+                                    const TextName& name = {}) const;
 
   // For masked language models: what each mask in the texts hides. Throws before anything is read when the model has no
   // such head or its tokenizer no such mask, and for a text that has none, is not UTF-8 or too long. Special tokens are

@@ -5,9 +5,12 @@
 #include <memory>
 #include <span>
 
+#include "heed/types/attention.h"
 #include "heed/types/drafting.h"
 #include "heed/types/generation.h"
 #include "heed/types/inference.h"
+#include "heed/types/model_load.h"
+#include "heed/types/next_tokens.h"
 #include "heed/types/token_scores.h"
 
 namespace heed {
@@ -35,6 +38,7 @@ class Generator {
   int threads() const;
   int64_t parameters() const;  // of all models of an ensemble
   int64_t max_length() const;  // tokens that the model, or each of an ensemble, takes
+  ModelLoad load() const;      // at this moment; never waits for a step of the model
   DraftReport drafts() const;  // of all texts that were generated so far
 
   // These options, with the values that another program's model gives for its decoding in place of theirs.
@@ -50,6 +54,18 @@ class Generator {
                                                 const GenerationOptions& options = {},
                                                 GenerationListener* listener = nullptr,
                                                 const PromptName& name = {}) const;
+
+  // The most likely next tokens after a prompt, at most `count`. Throws as generate() does.
+  LikelyTokens next_tokens(const std::string& prompt, int64_t count, const GenerationOptions& options = {},
+                           const std::string& where = "prompt") const;
+  // What the model attends to when it reads the prompt. Throws as generate() does, and for a request that the model
+  // can't answer. Of an ensemble, its first model.
+  TextAttention attention(const std::string& prompt, const AttentionRequest& request,
+                          const GenerationOptions& options = {}, const std::string& where = "prompt") const;
+  // The tokens that the model reads for a prompt, a mark before it included. Throws when the prompt is not UTF-8 or too
+  // long. `where` names it in errors.
+  int64_t count_tokens(const std::string& prompt, const GenerationOptions& options = {},
+                       const std::string& where = "prompt") const;
 
   // Takes the text as one document. Only a model that was trained on documents predicts the first token of a text.
   // Throws when the text is not UTF-8, naming the line, or no token of it is predicted. `where` names the text in

@@ -1,10 +1,13 @@
 // What a recipe or a model directory describes, and what such a model does with a random batch.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "heed/types/names.h"
 
 namespace heed {
 
@@ -34,10 +37,20 @@ struct ModelSummary {
   std::vector<ParameterCount> counts;   // of all parameters: first what is known, then per vocabulary of unknown size
 };
 
-// Describes a recipe, a model directory or another program's model. `overrides` are "table.key=value" and replace what the recipe says; a model
-// directory takes none. Where the recipe leaves a vocabulary's size to its tokenizer, the largest allowed size is
-// assumed; characters and words are counted in the recipe's text or, where the text is missing, left open. ConfigError
-// and FormatError say what is wrong.
+// What a model directory, or another program's model, is: which of the handles takes it.
+enum class ModelKind : uint8_t { translator, language_model, encoder };
+
+inline constexpr std::array<NamedValue<ModelKind>, 3> kModelKindNames{{{"translator", ModelKind::translator},
+                                                                       {"language-model", ModelKind::language_model},
+                                                                       {"encoder", ModelKind::encoder}}};
+
+// Throws, naming the file, where there is no model.
+ModelKind kind_of_model(const std::string& directory);
+
+// Describes a recipe, a model directory or another program's model. `overrides` are "table.key=value" and replace what
+// the recipe says; a model directory takes none. Where the recipe leaves a vocabulary's size to its tokenizer, the
+// largest allowed size is assumed; characters and words are counted in the recipe's text or, where the text is missing,
+// left open. ConfigError and FormatError say what is wrong.
 ModelSummary inspect_recipe(const std::string& path, const std::vector<std::string>& overrides = {});
 
 struct ProbeOptions {

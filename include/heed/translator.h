@@ -7,9 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "heed/types/attention.h"
 #include "heed/types/drafting.h"
 #include "heed/types/evaluation.h"
 #include "heed/types/inference.h"
+#include "heed/types/model_load.h"
 #include "heed/types/translation.h"
 
 namespace heed {
@@ -32,6 +34,7 @@ class Translator {
   int threads() const;
   int64_t parameters() const;  // of all models of an ensemble
   int64_t max_length() const;  // of a line that the model, or each of an ensemble, takes, in tokens, its end included
+  ModelLoad load() const;      // at this moment; never waits for a step of the model
   DraftReport drafts() const;  // of all lines that were translated so far
   // These options, with the values that another program's model gives for its decoding in place of theirs.
   TranslationOptions with_defaults(TranslationOptions options = {}) const;
@@ -44,6 +47,13 @@ class Translator {
   std::vector<std::vector<Translation>> translate(std::span<const std::string> lines,
                                                   const TranslationOptions& options = {}, const LineName& name = {},
                                                   TranslationListener* listener = nullptr) const;
+
+  // A line's tokens as the model reads them, its end included: those that alignments count.
+  std::vector<std::string> source_pieces(const std::string& line) const;
+  // What the model attends to when it reads the line and writes the translation. Throws for the same reasons as
+  // score(), and for a request that the model can't answer. Of an ensemble, its first model.
+  TextAttention attention(const std::string& line, const std::string& translation, const AttentionRequest& request,
+                          const LanguagePair& languages = {}) const;
 
   // Over the whole vocabulary, also where there is a shortlist. Throws for the same reasons, on either side.
   std::vector<PairScore> score(const LinePairs& pairs, const LinePairName& name = {},

@@ -5,7 +5,7 @@
 
 #include "base/errors.h"
 #include "base/rounding.h"
-#include "heed_cuda/kernels/library_product.h"
+#include "heed_cuda/kernels/product/library_product.h"
 
 namespace heed::cuda {
 namespace {

@@ -3,19 +3,19 @@
 #include <utility>
 
 #include "heed_cuda/context.h"
-#include "heed_cuda/kernels/attention.h"
-#include "heed_cuda/kernels/elementwise.h"
-#include "heed_cuda/kernels/loss.h"
-#include "heed_cuda/kernels/optimizer.h"
-#include "heed_cuda/kernels/products.h"
-#include "heed_cuda/kernels/recurrence.h"
-#include "heed_cuda/kernels/rows.h"
+#include "heed_cuda/kernels/attention/attention.h"
+#include "heed_cuda/kernels/elementwise/elementwise.h"
+#include "heed_cuda/kernels/loss/loss.h"
+#include "heed_cuda/kernels/optimizer/optimizer.h"
+#include "heed_cuda/kernels/product/products.h"
+#include "heed_cuda/kernels/recurrence/recurrence.h"
+#include "heed_cuda/kernels/rows/rows.h"
 
 namespace heed::cuda {
 namespace {
 
-// What a backend and its lanes share: one queue, so that each finds done what another asked for before, and the arena of
-// what outlives a step, which may outlive the lane that kept it too.
+// What a backend and its lanes share: one queue, so that each finds done what another asked for before, and the arena
+// of what outlives a step, which may outlive the lane that kept it too.
 struct SharedDevice {
   explicit SharedDevice(std::unique_ptr<Queue> of_device) : queue(std::move(of_device)), memory(*queue), kept(memory) {}
   std::unique_ptr<Queue> queue;

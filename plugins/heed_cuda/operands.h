@@ -1,5 +1,5 @@
-// The operands of one call, where kernels can read and write them. What is in the device's memory already is used where it
-// is; what is the host's is brought there, and results are brought back: slow, and right.
+// The operands of one call, where kernels can read and write them. What is in the device's memory already is used where
+// it is; what is the host's is brought there, and results are brought back: slow, and right.
 #pragma once
 
 #include <vector>
@@ -13,7 +13,7 @@ class Operands {
  public:
   explicit Operands(Context& context) : context_(context) {}
 
-  // Of a missing operand: an empty one. The view's type must be T.
+  // A missing operand gives an empty one. The view's type must be T.
   template <class T>
   Matrix<const T> in(const ConstView& view) {
     return matrix<const T>(on_device(view, Contents::needed), view);

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "api/inside/text_attention.h"
 #include "base/system/clock.h"
 #include "base/system/files.h"
 #include "checkpoint/stored_model.h"
@@ -33,7 +34,7 @@ std::string text_name(const Encoder::TextName& name, size_t i) {
 }
 
 // Softmax of one label's scores, sigmoids of several labels'.
-TextLabels labels_of(const ModelConfig& config, const std::vector<float>& scores) {
+TextLabels labels_of(const ModelConfig& config, std::span<const float> scores) {
   TextLabels found;
   if (config.head == Head::number) {
     found.number = static_cast<double>(scores.front());
@@ -46,13 +47,13 @@ TextLabels labels_of(const ModelConfig& config, const std::vector<float>& scores
   }
   for (size_t k = 0; k < scores.size(); ++k) {
     const auto z = static_cast<double>(scores[k]);
-    const bool one = config.head == Head::one_label;
+    const bool one = config.head != Head::several_labels;
     found.scores.push_back({config.labels[k], one ? std::exp(z - most) / sum : 1.0 / (1.0 + std::exp(-z))});
     if (!one && z > 0.0) {
       found.labels.push_back(config.labels[k]);
     }
   }
-  if (config.head == Head::one_label) {
+  if (config.head != Head::several_labels) {
     found.labels = {config.labels[static_cast<size_t>(std::ranges::max_element(scores) - scores.begin())]};
   }
   return found;
@@ -157,15 +158,20 @@ struct Encoder::State {
             .prompt = prompt_of(choice),
             .pooled = stored.prompts().pooled};
   }
+  std::vector<EncodedText> prompted(std::span<const std::string> texts, const TextEmbeddingOptions& choice,
+                                    const TextName& name) const {
+    require_reads(TextColumns::one);
+    const PromptedReading with_prompt = reading(choice);
+    std::vector<EncodedText> encoded;
+    encoded.reserve(texts.size());
+    for (size_t i = 0; i < texts.size(); ++i) {
+      encoded.push_back(encode_prompted(with_prompt, {texts[i]}, text_name(name, i)));
+    }
+    return encoded;
+  }
   std::vector<std::vector<float>> embed(std::span<const std::string> texts, const TextEmbeddingOptions& choice,
                                         const TextName& name) {
-    require_reads(TextColumns::one);
-    const PromptedReading prompted = reading(choice);
-    std::vector<EncodedText> encoded;
-    for (size_t i = 0; i < texts.size(); ++i) {
-      encoded.push_back(encode_prompted(prompted, {texts[i]}, text_name(name, i)));
-    }
-    return embed(encoded, choice);
+    return embed(prompted(texts, choice, name), choice);
   }
   std::vector<std::vector<float>> embed(std::span<const TextPair> pairs, const TextEmbeddingOptions& choice,
                                         const TextName& name) {
@@ -194,6 +200,23 @@ struct Encoder::State {
       found.push_back(labels_of(stored.config(), scores));
     }
     return found;
+  }
+
+  // Calls use(sentence, scores of all labels) for each word, in order.
+  template <class Use>
+  void for_each_word(std::span<const std::vector<std::string>> sentences, const TextName& name, const Use& use) {
+    require_word_labels();
+    std::vector<EncodedText> encoded;
+    for (size_t i = 0; i < sentences.size(); ++i) {
+      encoded.push_back(encode_words(stored.text(), sentences[i], stored.config().max_length, text_name(name, i)));
+    }
+    const auto scores = head_scores(reader(), encoded);
+    const size_t labels = stored.config().labels.size();
+    for (size_t i = 0; i < sentences.size(); ++i) {
+      for (size_t word = 0; word < sentences[i].size(); ++word) {
+        use(i, std::span(scores[i]).subspan(word * labels, labels));
+      }
+    }
   }
 
   TokenId mask_of(const FillOptions& options) const {
@@ -280,20 +303,20 @@ std::vector<TextLabels> Encoder::classify(std::span<const TextPair> pairs, const
 
 std::vector<std::vector<std::string>> Encoder::tag(std::span<const std::vector<std::string>> sentences,
                                                    const TextName& name) const {
-  const ModelConfig& config = state_->stored.config();
-  state_->require_word_labels();
-  std::vector<EncodedText> encoded;
-  for (size_t i = 0; i < sentences.size(); ++i) {
-    encoded.push_back(encode_words(state_->stored.text(), sentences[i], max_length(), text_name(name, i)));
-  }
-  const auto scores = head_scores(state_->reader(), encoded);
   std::vector<std::vector<std::string>> found(sentences.size());
-  for (size_t i = 0; i < sentences.size(); ++i) {
-    for (size_t word = 0; word < sentences[i].size(); ++word) {
-      const auto row = std::span(scores[i]).subspan(word * config.labels.size(), config.labels.size());
-      found[i].push_back(config.labels[static_cast<size_t>(std::ranges::max_element(row) - row.begin())]);
-    }
-  }
+  state_->for_each_word(sentences, name, [&](size_t sentence, std::span<const float> scores) {
+    found[sentence].push_back(
+        state_->stored.config().labels[static_cast<size_t>(std::ranges::max_element(scores) - scores.begin())]);
+  });
+  return found;
+}
+
+std::vector<std::vector<TextLabels>> Encoder::tag_scores(std::span<const std::vector<std::string>> sentences,
+                                                         const TextName& name) const {
+  std::vector<std::vector<TextLabels>> found(sentences.size());
+  state_->for_each_word(sentences, name, [&](size_t sentence, std::span<const float> scores) {
+    found[sentence].push_back(labels_of(state_->stored.config(), scores));
+  });
   return found;
 }
 
@@ -307,9 +330,42 @@ std::vector<std::vector<float>> Encoder::embed(std::span<const TextPair> pairs, 
   return state_->embed(pairs, choice, name);
 }
 
+std::vector<int64_t> Encoder::count_tokens(std::span<const std::string> texts, const TextEmbeddingOptions& choice,
+                                           const TextName& name) const {
+  std::vector<int64_t> counts;
+  counts.reserve(texts.size());
+  for (const EncodedText& text : state_->prompted(texts, choice, name)) {
+    counts.push_back(std::ssize(text.ids));
+  }
+  return counts;
+}
+
 std::vector<FilledText> Encoder::fill(std::span<const std::string> texts, const FillOptions& options,
                                       const TextName& name) const {
   return state_->fill(texts, options, name);
+}
+
+TextAttention Encoder::attention(const std::string& text, const AttentionRequest& request,
+                                 const std::string& where) const {
+  const ModelConfig& config = state_->stored.config();
+  require<ConfigError>(config.architecture == Architecture::encoder, state_->directory, "is not an encoder");
+  const EncodedText encoded =
+      encode_text_or_pair(state_->stored.text(), {text}, config.max_length, TooLong::refuse, where);
+  const EncodedText* const one = &encoded;
+  const Sequences tokens = sequences_of(std::span(&one, 1), config.token_types);
+  TextAttention found;
+  state_->lanes.run(1, [&](size_t /*task*/, Backend& backend) {
+    found = attention_of_text({state_->stored.model(), backend, state_->storage}, state_->stored.text(), tokens,
+                              encoded.ids, request);
+  });
+  return found;
+}
+
+std::string Encoder::mask() const {
+  const Tokenizer& tokenizer = reading_tokenizer(state_->stored);
+  const bool fills =
+      state_->stored.config().architecture == Architecture::encoder && state_->stored.config().head == Head::tokens;
+  return fills && tokenizer.mask() != kNoToken ? std::string(tokenizer.piece(tokenizer.mask())) : "";
 }
 
 LabelReport Encoder::evaluate(const LabeledTextFile& test) const {

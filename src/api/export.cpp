@@ -46,7 +46,7 @@ struct ReadModel {
       : folder{path},
         description(load_description(folder)),
         tokenizers(load_tokenizers(folder, description)),
-        weights(open_weights(folder, description.config)) {}
+        weights(open_weights(folder, description.config, BlocksAs::floats)) {}
 
   ExportedModel exported() const {
     return {.name = name_of_folder(folder.path),
@@ -57,6 +57,7 @@ struct ReadModel {
             .marks = description.marks,
             .decoding = description.decoding,
             .prompts = description.prompts,
+            .chat_template = chat_template_text(folder),
             .weights = *weights};
   }
 };

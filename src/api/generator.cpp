@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "api/draft_model.h"
+#include "api/inside/likely_tokens.h"
+#include "api/inside/text_attention.h"
 #include "base/text/plural.h"
 #include "decode/scoring/perplexity.h"
 #include "decode/texts/text_generation.h"
@@ -39,6 +41,17 @@ struct Generator::State {
         models({directory}, Architecture::causal_lm, options.ensemble, *backend, storage, options.context),
         draft(drafts, models, *backend, storage) {}
 
+  TextGenerator generator() {
+    const StoredModel& stored = models.first();
+    return {.scheduler = scheduler,
+            .tokenizer = stored.text(),
+            .documents = stored.documents(),
+            .ends = stored.marks().ends,
+            .automata = &automata,
+            .suppressed = stored.marks().suppressed,
+            .bad_words = stored.marks().bad_words};
+  }
+
   std::unique_ptr<Backend> backend;
   DType storage, cached;
   LoadedEnsemble models;
@@ -58,6 +71,7 @@ Precision Generator::precision() const { return precision_of(state_->storage); }
 int Generator::threads() const { return state_->backend->threads(); }
 int64_t Generator::parameters() const { return state_->models.parameters(); }
 int64_t Generator::max_length() const { return state_->scheduler.inference().max_length(); }
+ModelLoad Generator::load() const { return state_->scheduler.load(); }
 DraftReport Generator::drafts() const { return state_->draft.report(); }
 
 GenerationOptions Generator::with_defaults(GenerationOptions options) const {
@@ -68,15 +82,13 @@ GenerationOptions Generator::with_defaults(GenerationOptions options) const {
 std::vector<std::vector<Completion>> Generator::generate(std::span<const std::string> prompts,
                                                          const GenerationOptions& options, GenerationListener* listener,
                                                          const PromptName& name) const {
-  const StoredModel& stored = state_->models.first();
-  const TextGenerator generator{.scheduler = state_->scheduler,
-                                .tokenizer = stored.text(),
-                                .documents = stored.documents(),
-                                .ends = stored.marks().ends,
-                                .automata = &state_->automata,
-                                .suppressed = stored.marks().suppressed};
   const auto where = [&](size_t i) { return name ? name(i) : fmt::format("prompt {}", i + 1); };
-  return generate_texts(generator, prompts, options, where, listener);
+  return generate_texts(state_->generator(), prompts, options, where, listener);
+}
+
+int64_t Generator::count_tokens(const std::string& prompt, const GenerationOptions& options,
+                                const std::string& where) const {
+  return count_prompt_tokens(state_->generator(), prompt, options, where);
 }
 
 Perplexity Generator::perplexity(const std::string& text, const PerplexityOptions& options,
@@ -108,6 +120,31 @@ Perplexity Generator::perplexity(const std::string& text, const PerplexityOption
     }
   }
   return result;
+}
+
+LikelyTokens Generator::next_tokens(const std::string& prompt, int64_t count, const GenerationOptions& options,
+                                    const std::string& where) const {
+  const StoredModel& stored = state_->models.first();
+  const TextGenerator generator{
+      .scheduler = state_->scheduler, .tokenizer = stored.text(), .documents = stored.documents()};
+  LikelyTokens found{.prompt = prompt_ids(generator, prompt, options, where), .tokens = {}};
+  state_->scheduler.lanes().run(1, [&](size_t /*task*/, Backend& backend) {
+    found.tokens = likely_tokens(state_->scheduler.inference().on(backend), stored.text(), found.prompt, count);
+  });
+  return found;
+}
+
+TextAttention Generator::attention(const std::string& prompt, const AttentionRequest& request,
+                                   const GenerationOptions& options, const std::string& where) const {
+  const StoredModel& stored = state_->models.first();
+  const TextGenerator generator{
+      .scheduler = state_->scheduler, .tokenizer = stored.text(), .documents = stored.documents()};
+  const std::vector<int32_t> ids = prompt_ids(generator, prompt, options, where);
+  TextAttention found;
+  state_->scheduler.lanes().run(1, [&](size_t /*task*/, Backend& backend) {
+    found = attention_of_text(state_->scheduler.inference().on(backend), stored.text(), Sequences({ids}), ids, request);
+  });
+  return found;
 }
 
 }  // namespace heed

@@ -68,7 +68,7 @@ std::optional<std::vector<int32_t>> LoadedTokenizer::encode(std::string_view tex
     const auto edges = static_cast<int64_t>(begin.size() + end.size());
     require<ConfigError>(*options.max_length >= edges, "length", "at most {} tokens, expected {} or more",
                          *options.max_length, edges);
-    tokens = limit_length(std::move(*tokens), {.max_length = *options.max_length - edges, .policy = options.too_long},
+    tokens = limit_length(std::move(*tokens), {.max_length = *options.max_length - edges, .too_long = options.too_long},
                           where);
   }
   if (!tokens) {

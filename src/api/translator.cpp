@@ -4,10 +4,14 @@
 #include <utility>
 
 #include "api/draft_model.h"
+#include "api/inside/text_attention.h"
 #include "checkpoint/stored_shortlist.h"
 #include "decode/texts/text_translation.h"
 #include "kernels/cpu/precision.h"
 #include "kernels/devices/device_choice.h"
+#include "report/figures/tokens_and_maps.h"
+#include "text/token_ids.h"
+#include "text/unicode/unicode.h"
 
 namespace heed {
 
@@ -20,7 +24,7 @@ struct Translator::State {
         models({directory}, Architecture::seq2seq, options.ensemble, *backend, storage, options.context),
         draft(drafts, models, *backend, storage) {
     if (!shortlist_file.empty()) {
-      shortlist.emplace(load_shortlist(shortlist_file, tokenizers()));
+      shortlist.emplace(open_shortlist(shortlist_file, {directory}, tokenizers()));
     }
   }
 
@@ -50,6 +54,7 @@ Precision Translator::precision() const { return precision_of(state_->storage); 
 int Translator::threads() const { return state_->backend->threads(); }
 int64_t Translator::parameters() const { return state_->models.parameters(); }
 int64_t Translator::max_length() const { return state_->scheduler.inference().max_length(); }
+ModelLoad Translator::load() const { return state_->scheduler.load(); }
 DraftReport Translator::drafts() const { return state_->draft.report(); }
 
 TranslationOptions Translator::with_defaults(TranslationOptions options) const {
@@ -77,6 +82,35 @@ std::vector<std::vector<Translation>> Translator::translate(std::span<const std:
     }
   }
   return results;
+}
+
+std::vector<std::string> Translator::source_pieces(const std::string& line) const {
+  const TextTranslator text = state_->text();
+  return pieces_of(text.tokenizers.source, source_tokens(text, line));
+}
+
+TextAttention Translator::attention(const std::string& line, const std::string& translation,
+                                    const AttentionRequest& request, const LanguagePair& languages) const {
+  const TextTranslator text = state_->text();
+  const TranslationFrame frame(text.tokenizers, text.marks, languages);
+  frame.require_target();
+  const auto encode = [&](const Tokenizer& tokenizer, const std::string& one, std::string_view where) {
+    require_text(one, where);
+    return ids_of(tokenizer.encode(one));
+  };
+  const std::vector<int32_t> source = frame.around_source(encode(text.tokenizers.source, line, "source"));
+  const std::vector<int32_t> target = encode(text.tokenizers.target, translation, "target");
+  const auto require_fits = [&](size_t tokens, std::string_view where) {
+    require<FormatError>(static_cast<int64_t>(tokens) <= max_length(), where,
+                         "{} tokens, but the model takes at most {}", tokens, max_length());
+  };
+  require_fits(source.size(), "source");
+  require_fits(frame.forced_target(target).size() + 1, "target");
+  TextAttention found;
+  state_->scheduler.lanes().run(1, [&](size_t /*task*/, Backend& backend) {
+    found = attention_of_pair(text.scheduler.inference().on(backend), text.tokenizers, frame, source, target, request);
+  });
+  return found;
 }
 
 std::vector<PairScore> Translator::score(const LinePairs& pairs, const LinePairName& name,

@@ -246,6 +246,22 @@ void set_from_text(const Setting& setting, const std::string& text, const std::s
   }
 }
 
+// Sets what one table holds, and returns its name.
+std::string read_table(const toml::node& node, std::string_view name, std::string_view file,
+                       std::span<const SettingTable> tables) {
+  const auto where = [&](const toml::node& at) { return fmt::format("{}:{}", file, at.source().begin.line); };
+  const SettingTable& table = named(tables, name, where(node), "key");
+  require<ConfigError>(node.is_table(), where(node), "{} must be a table, [{}]", table.name, table.name);
+  std::set<std::string> set;
+  for (const auto& [key, value] : *node.as_table()) {
+    const Setting& setting = setting_named(table, key.str(), where(value));
+    require<ConfigError>(set.insert(setting.name).second, where(value), "{} is set twice, once as {}", setting.name,
+                         setting.former);
+    set_value(setting, value, where(value));
+  }
+  return table.name;
+}
+
 }  // namespace
 
 std::string_view describe(SettingType type) {
@@ -303,25 +319,35 @@ std::string as_toml(const std::vector<double>& values) {
   return one_or_list(items);
 }
 
+std::vector<std::string> table_names(std::string_view text, std::string_view file, std::string_view group) {
+  const toml::table root = parse_toml(text, file);
+  std::vector<std::string> names;
+  if (const toml::table* const tables = root[group].as_table()) {
+    for (const auto& [name, node] : *tables) {
+      names.emplace_back(name.str());
+    }
+  }
+  return names;
+}
+
 std::vector<std::string> read_settings(std::string_view text, std::string_view file,
                                        std::span<const SettingTable> tables) {
   std::vector<std::string> present;
   const toml::table root = parse_toml(text, file);
-  const auto where = [&](const toml::node& node) { return fmt::format("{}:{}", file, node.source().begin.line); };
-  for (const auto& [table_name, node] : root) {
-    if (table_name.str() == kDescription) {
+  for (const auto& [name, node] : root) {
+    if (name.str() == kDescription) {
       continue;
     }
-    const SettingTable& table = named(tables, table_name.str(), where(node), "key");
-    require<ConfigError>(node.is_table(), where(node), "{} must be a table, [{}]", table.name, table.name);
-    std::set<std::string> set;
-    for (const auto& [name, value] : *node.as_table()) {
-      const Setting& setting = setting_named(table, name.str(), where(value));
-      require<ConfigError>(set.insert(setting.name).second, where(value), "{} is set twice, once as {}", setting.name,
-                           setting.former);
-      set_value(setting, value, where(value));
+    const std::string group = std::string(name.str()) + ".";
+    const bool is_group =
+        std::ranges::any_of(tables, [&](const SettingTable& table) { return table.name.starts_with(group); });
+    if (is_group && node.is_table()) {
+      for (const auto& [inner_name, inner] : *node.as_table()) {
+        present.push_back(read_table(inner, group + std::string(inner_name.str()), file, tables));
+      }
+    } else {
+      present.push_back(read_table(node, name.str(), file, tables));
     }
-    present.push_back(table.name);
   }
   return present;
 }

@@ -96,7 +96,11 @@ struct SettingTable {
   std::vector<ForeignKey> foreign;
 };
 
-// Sets what a TOML text holds, and returns the names of the tables that it has. ConfigError, with file and line, for an
+// The names of the tables in a group: "a" and "b" where the text has [model.a] and [model.b]. FormatError for text that is
+// not TOML.
+std::vector<std::string> table_names(std::string_view toml, std::string_view file, std::string_view group);
+
+// Sets what a TOML text holds, a table of a group being called "model.a", and returns the names of the tables that it has. ConfigError, with file and line, for an
 // unknown table or key (naming the nearest valid one) and for a value of the wrong type; FormatError for text that is
 // not TOML. A top-level `description` is ignored.
 std::vector<std::string> read_settings(std::string_view toml, std::string_view file,

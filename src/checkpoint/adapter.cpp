@@ -153,7 +153,7 @@ std::shared_ptr<const TensorFile> open_base(const ModelFolder& folder, const Ada
                    recorded.path.string());
   std::shared_ptr<const TensorFile> file;
   if (is_foreign) {
-    file = open_foreign_weights(read_foreign_model(recorded.path));
+    file = open_foreign_weights(read_foreign_model(recorded.path), BlocksAs::floats);
   } else {
     file = std::make_shared<const SafeTensors>(recorded.weights());
   }

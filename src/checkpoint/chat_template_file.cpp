@@ -61,6 +61,15 @@ StoredChatTemplate with_marks(const std::string& text, const std::string& where,
 
 }  // namespace
 
+std::optional<std::string> chat_template_text(const ModelFolder& folder) {
+  if (is_gguf_model(folder.path)) {
+    return read_gguf_chat(folder.path).text;
+  }
+  const std::filesystem::path file = folder.path / kTemplateFile, config_file = folder.path / kTokenizerConfig;
+  return std::filesystem::exists(file) ? read_file(file)
+                                       : template_in(read_tokenizer_config(config_file), config_file.string());
+}
+
 StoredChatTemplate load_chat_template(const ModelFolder& folder) {
   if (is_gguf_model(folder.path)) {
     const ForeignChat chat = read_gguf_chat(folder.path);
@@ -73,7 +82,7 @@ StoredChatTemplate load_chat_template(const ModelFolder& folder) {
   const std::filesystem::path file = folder.path / kTemplateFile, config_file = folder.path / kTokenizerConfig;
   const json config = read_tokenizer_config(config_file);
   const bool own_file = std::filesystem::exists(file);
-  const std::optional<std::string> text = own_file ? read_file(file) : template_in(config, config_file.string());
+  const std::optional<std::string> text = chat_template_text(folder);
   require<ConfigError>(text.has_value(), folder.path.string(),
                        "the model has no chat template: expected chat_template.jinja, or \"chat_template\" in "
                        "tokenizer_config.json");

@@ -22,6 +22,8 @@ StoredChatTemplate load_chat_template(const ModelFolder& folder);
 // The same with the template in another file.
 StoredChatTemplate load_chat_template(const ModelFolder& folder, const std::filesystem::path& file);
 
+// The template's text, whatever it says; nothing where the folder has none.
+std::optional<std::string> chat_template_text(const ModelFolder& folder);
 // Puts the chat template of one folder into another, whatever it says, if there is one.
 void copy_chat_template(const ModelFolder& from, const ModelFolder& to);
 void save_chat_template(const ChatTemplate& chat, const ModelFolder& to);

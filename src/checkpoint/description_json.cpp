@@ -35,22 +35,28 @@ auto named_in(const json& object, const char* name, const Names& names, const st
 }
 
 // Tokens of the vocabulary that the model writes.
-std::vector<int32_t> parse_tokens(const json& object, const char* name, const ModelConfig& config,
-                                  const std::string& where) {
-  const json& tokens = member(object, name, json::value_t::array, where);
-  const bool fit = std::ranges::all_of(tokens, [&](const json& token) {
-    return token.is_number_unsigned() && token.get<uint64_t>() < static_cast<uint64_t>(config.target_vocabulary);
-  });
+std::vector<int32_t> tokens_of_list(const json& tokens, const char* name, const ModelConfig& config,
+                                    const std::string& where) {
+  const bool fit =
+      tokens.is_array() && std::ranges::all_of(tokens, [&](const json& token) {
+        return token.is_number_unsigned() && token.get<uint64_t>() < static_cast<uint64_t>(config.target_vocabulary);
+      });
   require<FormatError>(fit, where, "marks.{} is {}, expected a list of the model's tokens", name, shown(tokens.dump()));
   return tokens.get<std::vector<int32_t>>();
+}
+
+std::vector<int32_t> parse_tokens(const json& object, const char* name, const ModelConfig& config,
+                                  const std::string& where) {
+  return tokens_of_list(member(object, name, json::value_t::array, where), name, config, where);
 }
 
 }  // namespace
 
 ModelMarks parse_marks(const json& object, const ModelConfig& config, const std::string& where) {
-  require_known_keys(object,
-                     {"target_start", "language_form", "ends", "suppressed", "at_limit", "family", "output_layer"},
-                     "marks", where);
+  require_known_keys(
+      object,
+      {"target_start", "language_form", "ends", "suppressed", "bad_words", "at_limit", "family", "output_layer"},
+      "marks", where);
   ModelMarks marks{.target_start = parse_tokens(object, "target_start", config, where),
                    .language_form = member(object, "language_form", json::value_t::string, where).get<std::string>()};
   // Models that were imported by earlier versions have none of these.
@@ -59,6 +65,13 @@ ModelMarks parse_marks(const json& object, const ModelConfig& config, const std:
   }
   if (object.contains("suppressed")) {
     marks.suppressed = parse_tokens(object, "suppressed", config, where);
+  }
+  if (object.contains("bad_words")) {
+    for (const json& word : member(object, "bad_words", json::value_t::array, where)) {
+      marks.bad_words.push_back(tokens_of_list(word, "bad_words", config, where));
+      require<FormatError>(marks.bad_words.back().size() > 1, where, "marks.bad_words has {}, expected several tokens",
+                           shown(word.dump()));
+    }
   }
   if (object.contains("at_limit")) {
     marks.at_limit = named_in(object, "at_limit", kAtLimitNames, where);
@@ -130,6 +143,9 @@ json to_json(const ModelMarks& marks) {
   json object{{"target_start", marks.target_start}, {"language_form", marks.language_form}, {"ends", marks.ends}};
   if (!marks.suppressed.empty()) {
     object["suppressed"] = marks.suppressed;
+  }
+  if (!marks.bad_words.empty()) {
+    object["bad_words"] = marks.bad_words;
   }
   if (marks.at_limit != AtLimit::end) {
     object["at_limit"] = name_among(kAtLimitNames, marks.at_limit);

@@ -54,9 +54,9 @@ void require_weights_of(const TensorFile& weights, const ModelFolder& folder, co
   require_mark(weights, folder, config);
 }
 
-std::shared_ptr<const TensorFile> open_weights(const ModelFolder& folder, const ModelConfig& config) {
+std::shared_ptr<const TensorFile> open_weights(const ModelFolder& folder, const ModelConfig& config, BlocksAs blocks) {
   if (is_foreign_model(folder.path)) {
-    return open_foreign_weights(read_foreign_model(folder.path));
+    return open_foreign_weights(read_foreign_model(folder.path), blocks);
   }
   return open_own_weights(folder.weights(), folder, config);
 }

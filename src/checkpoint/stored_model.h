@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "checkpoint/model_directory.h"
+#include "interchange/foreign_weights.h"
 #include "models/any_model.h"
 
 namespace heed {
@@ -17,8 +18,9 @@ void require_enough_tensors(int64_t tensors, const std::filesystem::path& path, 
 // FormatError unless the file can hold the weights of this configuration, and none of another one with the same shapes.
 void require_weights_of(const TensorFile& weights, const ModelFolder& folder, const ModelConfig& config);
 // A model's weights by heed's names, whatever program wrote them. FormatError unless they are those of the
-// configuration.
-std::shared_ptr<const TensorFile> open_weights(const ModelFolder& folder, const ModelConfig& config);
+// configuration. What is not only run needs floats.
+std::shared_ptr<const TensorFile> open_weights(const ModelFolder& folder, const ModelConfig& config,
+                                               BlocksAs blocks = BlocksAs::stored);
 
 // Loaded completely. It cannot be moved: its parts refer to each other.
 class StoredModel {

@@ -2,10 +2,12 @@
 
 #include <array>
 #include <cstring>
+#include <fstream>
 #include <utility>
 
 #include "base/errors.h"
 #include "base/text/excerpt.h"
+#include "interchange/marian/marian_model.h"
 #include "tensor_files/safetensors.h"
 #include "text/vocabulary/vocabulary.h"
 
@@ -47,6 +49,22 @@ void require_tokenizer(const SafeTensors& file, const char* role, const Tokenize
                        role);
 }
 
+// A safetensors file begins with the length of its header, an object of JSON.
+bool begins_as_safetensors(const std::filesystem::path& path) {
+  constexpr size_t kLength = sizeof(uint64_t);
+  std::array<char, kLength + 1> begin{};
+  std::ifstream file(path, std::ios::binary);
+  return file.read(begin.data(), begin.size()) && begin.back() == '{';
+}
+
+ShortlistSizes sizes_of_text(const std::filesystem::path& path, const ModelFolder& model) {
+  std::optional<MarianShortlist> named;
+  if (is_marian(model.path)) {
+    named = read_marian_decoder(model.path).shortlist;
+  }
+  return named && std::filesystem::equivalent(named->file, path) ? named->sizes : ShortlistSizes{};
+}
+
 }  // namespace
 
 void save_shortlist(const std::filesystem::path& path, const ShortlistTable& table,
@@ -78,6 +96,16 @@ Shortlist load_shortlist(const std::filesystem::path& path, const TranslationTok
            .targets = values_of<int32_t>(file, kTargets, StoredType::i32)},
           tokenizers,
           where};
+}
+
+Shortlist open_shortlist(const std::filesystem::path& path, const ModelFolder& model,
+                         const TranslationTokenizers& tokenizers) {
+  if (begins_as_safetensors(path)) {
+    return load_shortlist(path, tokenizers);
+  }
+  return {is_binary_shortlist(path) ? read_binary_shortlist(path, tokenizers)
+                                    : read_text_shortlist(path, tokenizers, sizes_of_text(path, model)),
+          tokenizers, path.string()};
 }
 
 }  // namespace heed

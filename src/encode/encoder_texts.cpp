@@ -32,7 +32,7 @@ EncodedText encode_framed(std::span<const FramePart> frame, TextIds texts, const
   require<FormatError>(most > around, where, "the model takes {} tokens, of which special tokens alone need {}", most,
                        around);
   const size_t all = texts.first.size() + texts.second.size() + around;
-  require<FormatError>(limit.policy == TooLong::truncate || all <= most, where,
+  require<FormatError>(limit.too_long == TooLong::truncate || all <= most, where,
                        "{} tokens with special tokens, but the model takes at most {}", all, most);
   cut_to(most - around, texts.first, texts.second);
   EncodedText encoded;

@@ -9,7 +9,7 @@
 #include "heed/types/labeled_files.h"
 #include "heed/types/tokenizer.h"
 #include "models/config.h"
-#include "nn/batch.h"
+#include "tensor/sequences.h"
 #include "text/lines/documents.h"
 #include "text/text_prompts.h"
 #include "text/tokenizer.h"

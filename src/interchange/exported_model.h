@@ -1,6 +1,7 @@
 // A model of heed's that is written in another program's format.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "models/config.h"
@@ -22,6 +23,7 @@ struct ExportedModel {
   ModelMarks marks = {};
   DecodingDefaults decoding = {};
   TextPrompts prompts = {};
+  std::optional<std::string> chat_template = {};
   const TensorFile& weights;  // checked, and floats
 };
 

@@ -26,6 +26,8 @@ ForeignModel read_foreign_model(const std::filesystem::path& path) {
   ForeignModel model = read_marian_model(decoder.weights).model;
   model.decoding.beam = decoder.beam;
   model.decoding.length_penalty = decoder.length_penalty;
+  model.origins.insert(model.origins.end(), decoder.origins.begin(), decoder.origins.end());
+  model.unread.insert(model.unread.end(), decoder.unread.begin(), decoder.unread.end());
   return model;
 }
 
@@ -39,8 +41,8 @@ Tokenizers read_foreign_tokenizers(const std::filesystem::path& path, const Fore
   return is_marian(path) ? read_marian_tokenizers(path, model) : read_huggingface_tokenizers(path, model);
 }
 
-std::shared_ptr<const ForeignWeights> open_foreign_weights(const ForeignModel& model) {
-  return std::make_shared<const ForeignWeights>(model.archive, model.names, model.config);
+std::shared_ptr<const ForeignWeights> open_foreign_weights(const ForeignModel& model, BlocksAs blocks) {
+  return std::make_shared<const ForeignWeights>(model.archive, model.names, model.config, blocks);
 }
 
 }  // namespace heed

@@ -16,6 +16,7 @@ bool is_foreign_model(const std::filesystem::path& path);
 ForeignModel read_foreign_model(const std::filesystem::path& path);
 Tokenizers read_foreign_tokenizers(const std::filesystem::path& path, const ForeignModel& model);
 // By heed's names; the files stay mapped as long as it lives.
-std::shared_ptr<const ForeignWeights> open_foreign_weights(const ForeignModel& model);
+std::shared_ptr<const ForeignWeights> open_foreign_weights(const ForeignModel& model,
+                                                           BlocksAs blocks = BlocksAs::stored);
 
 }  // namespace heed

@@ -136,11 +136,12 @@ struct RoundedBlocks {
 }  // namespace
 
 ForeignWeights::ForeignWeights(std::shared_ptr<const TensorArchive> archive, const ForeignNames& names,
-                               const ModelConfig& config)
+                               const ModelConfig& config, BlocksAs blocks)
     : TensorFile(archive->where()),
       archive_(std::move(archive)),
       embedding_scale_(
           config.embedding_scale == EmbeddingScale::sqrt_model ? std::sqrt(static_cast<double>(config.model)) : 1.0),
+      blocks_(blocks),
       layout_(config) {
   Weights weights;
   const AnyModel model(Scope(weights), config);
@@ -148,6 +149,10 @@ ForeignWeights::ForeignWeights(std::shared_ptr<const TensorArchive> archive, con
   std::set<std::string, std::less<>> used;
   for (const NamedTensor& named : named_tensors(names, weights)) {
     const ArchiveTensor& tensor = tensor_of(*archive_, named, used);
+    if (named.zero_rows > 0) {
+      pieces[named.rows.front().weight->name()].push_back(
+          {&zeros_beside(tensor, named), ForeignForm::same, 0, named.zero_rows, 0, named.zero_rows, 0});
+    }
     int64_t row = 0;
     for (const WeightRows& part : named.rows) {
       pieces[part.weight->name()].push_back(
@@ -161,10 +166,22 @@ ForeignWeights::ForeignWeights(std::shared_ptr<const TensorArchive> archive, con
   require_nothing_else(*archive_, names, used);
 }
 
+const ArchiveTensor& ForeignWeights::zeros_beside(const ArchiveTensor& tensor, const NamedTensor& named) {
+  const int64_t columns = named.is_vector() ? 1 : named.columns();
+  ArchiveTensor& zeros = zeros_.emplace_back(tensor);
+  zeros.name.clear();
+  zeros.shape = named.is_vector() ? std::vector{named.zero_rows} : std::vector{named.zero_rows, columns};
+  zeros.bytes = zero_bytes_.emplace_back(tensor.bytes.size() / static_cast<size_t>(named.count()) *
+                                         static_cast<size_t>(named.zero_rows));
+  return zeros;
+}
+
 std::vector<std::string> ForeignWeights::sources_of(std::string_view weight) const {
   std::vector<std::string> names;
   for (const Piece& piece : pieces_.find(weight)->second) {
-    names.push_back(piece.tensor->name);
+    if (!piece.tensor->name.empty()) {
+      names.push_back(piece.tensor->name);
+    }
   }
   return names;
 }
@@ -217,7 +234,8 @@ StoredType ForeignWeights::type_for(const Weight& weight, const std::vector<Piec
   if (is_float_of(first) && are_all([&](ForeignType type) { return type == first; })) {
     return *stored_type(first);
   }
-  if (!has_transposed && are_all([](ForeignType type) { return type == ForeignType::q4_0; })) {
+  const bool keeps_blocks = blocks_ == BlocksAs::stored && !has_transposed;
+  if (keeps_blocks && are_all([](ForeignType type) { return type == ForeignType::q4_0; })) {
     return StoredType::u8;
   }
   return !has_transposed && are_all([](ForeignType type) { return is_block(type) || type == ForeignType::f16; })

@@ -1,6 +1,7 @@
 // Another program's tensors as the weights of a model, by heed's names.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <vector>
@@ -13,14 +14,17 @@
 
 namespace heed {
 
+// What q4_0 becomes: a matrix of four bits, its integers, with scales in bf16; or floats in f16, as other blocks do.
+enum class BlocksAs : uint8_t { stored, floats };
+
 // Rows are converted when they are asked for; those that the archive holds as they are stay where they are mapped.
-// Matrices keep the type of a float; q4_0 becomes a matrix of four bits, its integers, with scales in bf16; other blocks
-// become f16, and all else f32.
+// Matrices keep the type of a float; blocks become f16, or stay what they are, and all else f32.
 class ForeignWeights final : public TensorFile {
  public:
   // FormatError, naming tensor and file: for one that is missing or has another shape than the model, for a copy that
   // differs, and for one that is neither a weight's nor listed as without.
-  ForeignWeights(std::shared_ptr<const TensorArchive> archive, const ForeignNames& names, const ModelConfig& config);
+  ForeignWeights(std::shared_ptr<const TensorArchive> archive, const ForeignNames& names, const ModelConfig& config,
+                 BlocksAs blocks = BlocksAs::stored);
 
   std::span<const std::byte> rows(const StoredTensor& tensor, RowSpan rows,
                                   std::vector<std::byte>& buffer) const override;
@@ -49,6 +53,8 @@ class ForeignWeights final : public TensorFile {
     int64_t skipped_rows;
   };
 
+  // For rows that the tensor lacks.
+  const ArchiveTensor& zeros_beside(const ArchiveTensor& tensor, const NamedTensor& named);
   // Which row of the tensor has row `row` of those of its roles.
   int64_t row_in(const Piece& piece, int64_t row) const;
   bool is_as_stored(const std::vector<Piece>& pieces, const StoredTensor& tensor) const;
@@ -59,7 +65,10 @@ class ForeignWeights final : public TensorFile {
   void add_weight(const Weight& weight, std::vector<Piece> pieces);
 
   std::shared_ptr<const TensorArchive> archive_;
+  std::deque<std::vector<std::byte>> zero_bytes_;
+  std::deque<ArchiveTensor> zeros_;
   double embedding_scale_;
+  BlocksAs blocks_;
   ForeignLayout layout_;
   std::map<std::string, std::vector<Piece>, std::less<>> pieces_;  // by heed's names
 };

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 
 #include "interchange/form_needs.h"
+#include "interchange/gguf/gguf_rotary.h"
 #include "interchange/llama_form.h"
 
 namespace heed {
@@ -155,8 +157,10 @@ std::vector<FormNeed> kin_needs(KinForm form, const ModelConfig& c) {
       {"norm", c.norm == NormKind::rms, R"("rms")"},
       {"positions", c.positions == Positions::rotary, R"("rotary")"},
       {"rotary_width", c.rotary_width == 0 || c.rotary_width == c.width_of_head(), "0"},
-      {"rotary_scaling", c.rotary_scaling == RotaryScaling::none || c.rotary_scaling == RotaryScaling::linear,
-       R"("none" or "linear")"},
+      {"rotary_scaling",
+       c.rotary_scaling == RotaryScaling::none || c.rotary_scaling == RotaryScaling::linear ||
+           (c.rotary_scaling == RotaryScaling::yarn && !has_windows(form)),
+       has_windows(form) ? R"("none" or "linear")" : R"("none", "linear" or "yarn")"},
       {"activation", c.activation == activation, is_gemma(form) ? R"("gelu-tanh")" : R"("silu")"},
       {"gated", c.gating == Gating::gated, "true"},
       {"attention_bias", form == KinForm::qwen2 ? has_qwen_biases : has_none,
@@ -221,10 +225,8 @@ std::vector<GgufEntry> kin_entries(KinForm form, const ModelConfig& config) {
   add("attention.layer_norm_rms_epsilon", static_cast<float>(config.epsilon));
   add("rope.dimension_count", width);
   add("rope.freq_base", static_cast<float>(value_of_full(config, config.rotary_base)));
-  if (config.rotary_scaling == RotaryScaling::linear) {
-    add("rope.scaling.type", std::string("linear"));
-    add("rope.scaling.factor", static_cast<float>(value_of_full(config, config.rotary_factor)));
-  }
+  std::ranges::move(gguf_scaling_entries(name_of(form), config, value_of_full(config, config.rotary_factor)),
+                    std::back_inserter(entries));
   if (has_windows(form)) {
     const Windows windows = *windows_of(form, config);
     add("attention.sliding_window", count(windows.size));

@@ -1,9 +1,12 @@
 #include "interchange/llama_form.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 
 #include "interchange/form_needs.h"
+#include "interchange/gguf/gguf_rotary.h"
 
 namespace heed {
 namespace {
@@ -14,7 +17,6 @@ std::vector<FormNeed> llama_needs(const ModelConfig& c) {
       {"norm", c.norm == NormKind::rms, R"("rms")"},
       {"positions", c.positions == Positions::rotary, R"("rotary")"},
       {"rotary_width", c.rotary_width == 0 || c.rotary_width == c.width_of_head(), "0"},
-      {"rotary_scaling", !is_by_turns(c.rotary_scaling), R"("none", "linear" or "ntk")"},
       {"activation", c.activation == Activation::silu, R"("silu")"},
       {"gated", c.gating == Gating::gated, "true"},
       {"bias", c.bias == Bias::none || !shared_bias, "false"},
@@ -74,10 +76,7 @@ std::vector<GgufEntry> llama_entries(const ModelConfig& config) {
       {"llama.rope.dimension_count", width},
       {"llama.rope.freq_base", static_cast<float>(rotary_base_of(config))},
   };
-  if (config.rotary_scaling == RotaryScaling::linear) {
-    entries.push_back({"llama.rope.scaling.type", std::string("linear")});
-    entries.push_back({"llama.rope.scaling.factor", static_cast<float>(config.rotary_factor.of(0))});
-  }
+  std::ranges::move(gguf_scaling_entries("llama", config, config.rotary_factor.of(0)), std::back_inserter(entries));
   return entries;
 }
 

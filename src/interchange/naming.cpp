@@ -5,7 +5,8 @@
 namespace heed {
 namespace {
 
-constexpr std::string_view kLayerMark = "{layer}", kTermMark = "{term}", kPrefixMark = "{prefix}", kTextMark = "{text}";
+constexpr std::string_view kLayerMark = "{layer}", kTermMark = "{term}", kPrefixMark = "{prefix}", kTextMark = "{text}",
+                           kHeadMark = "{head}";
 
 std::string replaced(std::string text, std::string_view mark, std::string_view by) {
   const size_t at = text.find(mark);
@@ -17,6 +18,7 @@ struct TensorOfTerm {
   const ForeignTensor& tensor;
   std::optional<int64_t> layer;
   WeightTerm term;
+  int64_t head = 0;
 };
 
 // A tensor's name, or that of a copy.
@@ -26,6 +28,7 @@ std::string foreign_name(const ForeignNames& names, const TensorOfTerm& wanted, 
       replaced(std::string(pattern), kTermMark, wanted.term == WeightTerm::factor ? terms.factor : terms.bias);
   name = replaced(std::move(name), kPrefixMark, names.prefix);
   name = replaced(std::move(name), kTextMark, names.text_layer);
+  name = replaced(std::move(name), kHeadMark, std::to_string(wanted.head));
   return wanted.layer ? replaced(std::move(name), kLayerMark, std::to_string(names.first_layer + *wanted.layer)) : name;
 }
 
@@ -59,7 +62,26 @@ std::vector<WeightRows> rows_of(const Weights& weights, const TensorOfTerm& want
       }
     }
   }
+  if (wanted.tensor.zero_rows > 0 && !found.empty()) {
+    found.front().first += wanted.tensor.zero_rows;
+    found.front().count -= wanted.tensor.zero_rows;
+  }
   return found;
+}
+
+// Each head's rows; all at once where the tensor is not of a head.
+std::vector<std::vector<WeightRows>> by_head(const ForeignNames& names, const ForeignTensor& tensor,
+                                             std::vector<WeightRows> rows) {
+  if (tensor.name.find(kHeadMark) == std::string_view::npos) {
+    return {std::move(rows)};
+  }
+  std::vector<std::vector<WeightRows>> heads;
+  for (const WeightRows& part : rows) {
+    for (int64_t row = 0; row < part.count; row += names.head_width) {
+      heads.push_back({{part.weight, part.first + row, std::min(names.head_width, part.count - row)}});
+    }
+  }
+  return heads;
 }
 
 bool is_of_layer(const ForeignTensor& tensor) { return tensor.name.find(kLayerMark) != std::string_view::npos; }
@@ -86,13 +108,18 @@ std::vector<NamedTensor> named_tensors(const ForeignNames& names, const Weights&
   std::vector<NamedTensor> found;
   const auto add = [&](const ForeignTensor& tensor, std::optional<int64_t> layer) {
     for (const WeightTerm term : {WeightTerm::factor, WeightTerm::bias}) {
-      const TensorOfTerm wanted{tensor, layer, term};
-      if (std::vector<WeightRows> rows = rows_of(weights, wanted);
-          !rows.empty() && tensor.term.value_or(term) == term) {
+      TensorOfTerm wanted{tensor, layer, term};
+      std::vector<WeightRows> all = rows_of(weights, wanted);
+      if (all.empty() || tensor.term.value_or(term) != term) {
+        continue;
+      }
+      for (std::vector<WeightRows>& rows : by_head(names, tensor, std::move(all))) {
         NamedTensor& named = found.emplace_back(NamedTensor{.name = foreign_name(names, wanted, tensor.name),
                                                             .rows = std::move(rows),
                                                             .form = tensor.form,
-                                                            .skipped_rows = tensor.skipped_rows});
+                                                            .skipped_rows = tensor.skipped_rows,
+                                                            .zero_rows = tensor.zero_rows});
+        ++wanted.head;
         for (const std::string_view copy : tensor.copies) {
           if (!copy.empty()) {
             named.copies.push_back(foreign_name(names, wanted, copy));

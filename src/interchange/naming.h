@@ -24,7 +24,8 @@ enum class ForeignForm : uint8_t {
 // A tensor of the other program: the matrices of some roles, one after the other. Where heed stacks them otherwise, the
 // same rows are found there.
 struct ForeignTensor {
-  // "{layer}" in it is the layer's number, "{term}" the name of the term, and "{prefix}" the format's prefix.
+  // "{layer}" in it is the layer's number, "{term}" the name of the term, and "{prefix}" the format's prefix. With
+  // "{head}", the number of a head, there is a tensor for each head's part of a vector.
   std::string_view name;
   std::array<std::optional<WeightRole>, 3> roles;
   std::optional<Sublayer> sublayer = {};
@@ -32,6 +33,7 @@ struct ForeignTensor {
   std::optional<Stack> stack = {};              // none: of whichever stack
   std::optional<WeightTerm> term = {};          // none: both
   int64_t skipped_rows = 0;                     // that the tensor has before those of the roles
+  int64_t zero_rows = 0;                        // of the roles' first rows, which the tensor lacks
   std::array<std::string_view, 3> copies = {};  // names under which the same may stand, too; empty: none
 };
 
@@ -45,6 +47,7 @@ struct ForeignNames {
   std::vector<ForeignTensor> tensors;
   TermNames matrices = {}, norms = {};
   int64_t first_layer = 0;  // the number of the first layer
+  int64_t head_width = 0;   // of vectors that are stored head by head
   std::string prefix = {};
   std::string text_layer = {};  // what "{text}" in a name stands for
   // Tensors that have no weight's values: parts of names.
@@ -63,6 +66,7 @@ struct NamedTensor {
   std::vector<WeightRows> rows;
   ForeignForm form;
   int64_t skipped_rows = 0;
+  int64_t zero_rows = 0;                 // rows of zeros that the weight has before these
   std::vector<std::string> copies = {};  // names under which the same may stand, too
 
   int64_t count() const;  // of all rows

@@ -82,6 +82,15 @@ FloatValues values_of(const NamedTensor& tensor, const ModelConfig& config, cons
   return values;
 }
 
+// The rows that the other program's tensor lacks.
+void require_zeros(const NamedTensor& tensor, const TensorFile& stored, const std::string& where) {
+  const Weight& weight = *tensor.rows.front().weight;
+  const FloatValues rows = rows_of(stored, {&weight, tensor.rows.front().first - tensor.zero_rows, tensor.zero_rows});
+  require<ConfigError>(std::ranges::all_of(rows, [](float x) { return x == 0.0F; }), where,
+                       "'{}' has values in row {}, but '{}' has only the rows after it", weight.name(),
+                       tensor.rows.front().first - tensor.zero_rows, tensor.name);
+}
+
 std::vector<int64_t> shape_of(const NamedTensor& tensor) {
   const int64_t rows = tensor.count();
   if (tensor.is_vector()) {
@@ -147,6 +156,9 @@ std::vector<RenamedTensor> renamed_weights(const ForeignNames& names, const Mode
   std::vector<RenamedTensor> renamed;
   for (const NamedTensor& tensor : tensors) {
     ensure(tensor.skipped_rows == 0, tensor.name, "has rows that no weight gives");
+    if (tensor.zero_rows > 0) {
+      require_zeros(tensor, stored, where);
+    }
     const StoredType written = type.value_or(type_for(tensor, config, stored, of_matrices));
     RenamedTensor one{tensor.name, shape_of(tensor), written, tensor.copies,
                       [weights, tensor, config, written, &stored] {

@@ -85,6 +85,9 @@ class Backend {
   virtual DType master_type() const = 0;
   virtual bool supports(DType storage) const = 0;  // asked when a model is built
   virtual int threads() const = 0;
+  // From now on at most so many of its threads compute, at least 1, so that others can use their processors. Results do
+  // not depend on it.
+  virtual void use_threads(int /*most*/) {}
 
   // A backend to be used at the same time as this one: of the same kind and on the same device, with one thread and
   // memory of its own. Weights that one of them packed can be used by both.

@@ -1,5 +1,6 @@
 #include "kernels/lanes.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace heed {
@@ -31,8 +32,7 @@ void Lanes::run(size_t tasks, const Body& body) {
 }
 
 bool Lanes::run_whole(size_t tasks, const Body& body) {
-  const std::unique_lock whole(whole_mutex_, std::try_to_lock);
-  if (!whole.owns_lock()) {
+  if (!claim_whole()) {
     return false;
   }
   std::exception_ptr failure;
@@ -43,6 +43,7 @@ bool Lanes::run_whole(size_t tasks, const Body& body) {
       failure = failure ? failure : std::current_exception();
     }
   }
+  release_whole();
   if (failure) {
     std::rethrow_exception(failure);
   }
@@ -58,6 +59,46 @@ void Lanes::call_turns() {
   work_came_.notify_all();
 }
 
+void Lanes::take_turns(const std::function<bool()>& wanted) {
+  if (!claim_whole()) {
+    return;
+  }
+  bool goes_on = true, is_wanted = true;
+  while (goes_on && is_wanted) {
+    goes_on = turn_(0, whole_);
+    const bool still = wanted();
+    const std::lock_guard lock(mutex_);
+    is_wanted = still && lanes_at_work() == 0 && jobs_.empty();
+  }
+  if (goes_on) {
+    const std::lock_guard lock(mutex_);
+    start();
+    lanes_.front().has_turn = true;
+  }
+  release_whole();
+}
+
+// Where nothing else runs.
+bool Lanes::claim_whole() {
+  const std::lock_guard lock(mutex_);
+  if (whole_is_used_ || !jobs_.empty() || lanes_at_work() > 0) {
+    return false;
+  }
+  whole_.use_threads(count_);
+  whole_is_used_ = true;
+  return true;
+}
+
+void Lanes::release_whole() {
+  const std::lock_guard lock(mutex_);
+  whole_is_used_ = false;
+  work_came_.notify_all();
+}
+
+int Lanes::lanes_at_work() const {
+  return static_cast<int>(std::ranges::count_if(lanes_, [](const Lane& lane) { return lane.works || lane.has_turn; }));
+}
+
 // Started when they are first needed: a model that translates one line at a time needs no lanes.
 void Lanes::start() {
   while (static_cast<int>(lanes_.size()) < count()) {
@@ -71,24 +112,41 @@ void Lanes::start() {
 void Lanes::work(size_t number) {
   std::unique_lock lock(mutex_);
   Lane& lane = lanes_[number];
+  const auto has_turn = [&] { return lane.has_turn && (number > 0 || !whole_is_used_); };
   while (true) {
-    work_came_.wait(lock, [&] { return stopping_ || !jobs_.empty() || lane.has_turn; });
+    work_came_.wait(lock, [&] { return stopping_ || !jobs_.empty() || has_turn(); });
     if (jobs_.empty() && !lane.has_turn) {
       return;
     }
+    lane.works = true;
     if (!jobs_.empty()) {
-      run_task(lock, *lane.backend);
+      run_task(lock, lane);
     }
-    if (std::exchange(lane.has_turn, false)) {
-      lock.unlock();
-      const bool goes_on = turn_(number, *lane.backend);
-      lock.lock();
+    if (has_turn()) {
+      lane.has_turn = false;
+      const bool goes_on = take_turn(lock, number);
       lane.has_turn = lane.has_turn || goes_on;
     }
+    lane.works = false;
   }
 }
 
-void Lanes::run_task(std::unique_lock<std::mutex>& lock, Backend& backend) {
+bool Lanes::take_turn(std::unique_lock<std::mutex>& lock, size_t number) {
+  Backend& backend = number == 0 ? whole_ : *lanes_[number].backend;
+  if (number == 0) {
+    whole_is_used_ = true;
+    whole_.use_threads(count_ + 1 - lanes_at_work());
+  }
+  lock.unlock();
+  const bool goes_on = turn_(number, backend);
+  lock.lock();
+  if (number == 0) {
+    whole_is_used_ = false;
+  }
+  return goes_on;
+}
+
+void Lanes::run_task(std::unique_lock<std::mutex>& lock, Lane& lane) {
   Job& job = *jobs_.front();
   const size_t task = job.next++;
   if (job.next == job.tasks) {
@@ -97,7 +155,7 @@ void Lanes::run_task(std::unique_lock<std::mutex>& lock, Backend& backend) {
   lock.unlock();
   std::exception_ptr failure;
   try {
-    job.body(task, backend);
+    job.body(task, *lane.backend);
   } catch (...) {
     failure = std::current_exception();
   }

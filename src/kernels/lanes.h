@@ -22,21 +22,27 @@ class Lanes {
   // It must not throw.
   using Turn = std::function<bool(size_t lane, Backend& backend)>;
 
-  // `whole` runs a call's only task, with all its threads, unless another call uses it. After call_turns() every lane
-  // takes turns until one returns false; the tasks of run() come between them.
-  explicit Lanes(Backend& whole, Turn turn = {}) : whole_(whole), turn_(std::move(turn)) {}
+  // `whole` runs a call's only task with all its threads where nothing else runs. After call_turns() every lane takes
+  // turns until one returns false; the tasks of run() come between them. Lane 0 takes its turns on `whole`, with the
+  // threads that the other lanes do not need: what one call is alone with has all of them, and leaves them to others
+  // from the next turn on.
+  explicit Lanes(Backend& whole, Turn turn = {}) : whole_(whole), turn_(std::move(turn)), count_(whole.threads()) {}
   ~Lanes();
   Lanes(const Lanes&) = delete;
   Lanes& operator=(const Lanes&) = delete;
 
-  int count() const { return whole_.threads(); }
+  int count() const { return count_; }
 
   // Calls body(task, backend) for each task. Returns when all are done; then throws what the first that failed threw.
   void run(size_t tasks, const Body& body);
-  // Calls body(task, backend) for each task with the backend of all threads. False, and nothing is called, while
-  // another call uses it.
+  // Calls body(task, backend) for each task with the backend of all threads. False, and nothing is called, where
+  // something else runs.
   bool run_whole(size_t tasks, const Body& body);
   void call_turns();
+  // Takes lane 0's turns on the calling thread, which need not wait for another one then, until one returns false, the
+  // lanes are called, or wanted() is false after one; then the lane goes on by itself. Nothing where something else
+  // runs.
+  void take_turns(const std::function<bool()>& wanted);
 
  private:
   struct Job {
@@ -45,20 +51,25 @@ class Lanes {
     std::exception_ptr failure;
   };
   struct Lane {
-    std::unique_ptr<Backend> backend;
-    bool has_turn = false;
+    std::unique_ptr<Backend> backend;  // for tasks, and for the turns of all lanes but the first
+    bool has_turn = false, works = false;
     std::thread thread;
   };
 
   void start();
   void work(size_t number);
-  void run_task(std::unique_lock<std::mutex>& lock, Backend& backend);
+  void run_task(std::unique_lock<std::mutex>& lock, Lane& lane);
+  bool take_turn(std::unique_lock<std::mutex>& lock, size_t number);
+  bool claim_whole();
+  void release_whole();
+  int lanes_at_work() const;
 
   Backend& whole_;
   const Turn turn_;
-  std::mutex whole_mutex_;
+  const int count_;
 
   std::mutex mutex_;  // of all below
+  bool whole_is_used_ = false;
   std::condition_variable work_came_, work_done_;
   std::deque<Job*> jobs_;  // those with tasks that have not begun
   bool stopping_ = false;

@@ -60,6 +60,7 @@ class ProfiledBackend final : public Backend {
   DType master_type() const override { return inner_.master_type(); }
   bool supports(DType storage) const override { return inner_.supports(storage); }
   int threads() const override { return inner_.threads(); }
+  void use_threads(int most) override { inner_.use_threads(most); }
   std::unique_ptr<Backend> make_lane() const override { return inner_.make_lane(); }  // whose calls are not timed
   // With one thread there is one lane, this one.
   void run_on_lanes(int64_t tasks, const LaneBody& body) override {

@@ -1,23 +1,10 @@
-// What models learn from: sequences end to end, with what is expected of them.
+// Batches, and those of models with labels.
 #pragma once
 
-#include "nn/batch.h"
 #include "ops/loss/label_loss.h"
+#include "tensor/batches.h"
 
 namespace heed {
-
-// Pairs of source and target sequences; the target as input (shifted right) and as expected output.
-struct PairBatch {
-  SourceSequences source;
-  TargetSequences target;
-  Targets expected;
-};
-
-// Sequences, and what is expected at each of their tokens, or of each text.
-struct TokenBatch {
-  Sequences tokens;
-  Targets expected;
-};
 
 // Texts, and the values of each: 0 or 1 for each label, or one number.
 struct ValuedBatch {

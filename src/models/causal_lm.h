@@ -7,7 +7,8 @@
 
 namespace heed {
 
-// A decoder without an encoder: each token sees those before it and predicts the next.
+// A decoder without an encoder: each token sees those before it and predicts the next. Where embeddings are narrower
+// than the model, the output is projected back to their width before it meets the vocabulary.
 class CausalLM {
  public:
   CausalLM(const Scope& scope, const ModelConfig& config);
@@ -26,8 +27,11 @@ class CausalLM {
   TokenLosses loss(Pass& pass, TokenBatch&& batch, Smoothing smoothing, const StackCall& call = {}) const = delete;
 
  private:
+  Hidden projected_back(Pass& pass, const Hidden& hidden) const;
+
   Embedding embedding_;
   SelfAttentionStack decoder_;
+  std::optional<Linear> back_;
   OutputProjection output_;
 };
 

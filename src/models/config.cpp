@@ -322,6 +322,8 @@ std::vector<std::string> obstacles_to_parts(const ModelConfig& config, int64_t p
   }
   must(config.head_norm != HeadNorm::all_heads,
        "does not go with qk_norm = \"all\", which normalizes all heads together");
+  must(config.head_norm != HeadNorm::own_gains,
+       "does not go with qk_norm = \"head-gains\", whose gains are not divided");
   const int64_t least = config.architecture == Architecture::causal_lm ? config.target_vocabulary
                         : config.architecture == Architecture::encoder
                             ? config.source_vocabulary
@@ -404,11 +406,15 @@ void ModelConfig::validate() const {
   check_extent("token_types", token_types, 0, kMaxTokenTypes);
   check(architecture == Architecture::encoder || (head == Head::tokens && token_types == 0),
         "head and token_types are for architecture \"encoder\"");
-  check(architecture == Architecture::encoder || (!head_layer && embedding_width == 0 && text_width == 0),
-        "head_layer, embedding_width and text_width are for architecture \"encoder\"");
+  check(architecture == Architecture::encoder || (!head_layer && text_width == 0),
+        "head_layer and text_width are for architecture \"encoder\"");
+  check(architecture != Architecture::seq2seq || embedding_width == 0,
+        "embedding_width is for architecture \"encoder\" and \"causal-lm\"");
+  check(architecture != Architecture::causal_lm || embedding_width == 0 || positions != Positions::sinusoidal,
+        "embedding_width of architecture \"causal-lm\" does not go with positions \"sinusoidal\"");
   check_extent("embedding_width", embedding_width, 0);
   check_extent("text_width", text_width, 0);
-  check(embedding_width == 0 || tying == Tying::none || head_layer,
+  check(embedding_width == 0 || tying == Tying::none || head_layer || architecture == Architecture::causal_lm,
         "embedding_width is {}, so tie needs a head_layer, which makes an output of that width", embedding_width);
   check_shared_layers(*this);
   check_recurrence(*this);

@@ -76,7 +76,10 @@ struct ModelConfig {
   double output_scale = 1.0;                    // what an output projection's input is multiplied by
   Tying tying = Tying::none;
   EmbeddingScale embedding_scale = EmbeddingScale::sqrt_model;
-  int64_t embedding_width = 0;  // of an encoder's embeddings, projected to `model`; 0: as that
+  // The width of embeddings, which are projected to `model`; 0: as that. An encoder's positions, types and their norm
+  // have this width, too. A decoder adds learned positions after the projection, and its output is projected back before
+  // the vocabulary; neither projection has a bias.
+  int64_t embedding_width = 0;
   SharedLayers shared_layers = SharedLayers::no;
   InitScheme init = InitScheme::xavier;
   double init_deviation = 0.02;  // of InitScheme::normal

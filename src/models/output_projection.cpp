@@ -11,7 +11,8 @@ LinearWeights output_weights(const Scope& scope, const ModelConfig& config, int6
   LinearWeights weights{tied, nullptr};
   const WeightRoles roles{{config.head == Head::tokens ? WeightRole::logits : WeightRole::labels}};
   const Initialization initialization = matrix_initialization(config, 1).inner();
-  const int64_t inputs = config.head_layer ? config.width_of_head_layer() : config.model;
+  const bool is_narrow = config.head_layer || config.architecture == Architecture::causal_lm;
+  const int64_t inputs = is_narrow ? config.width_of_head_layer() : config.model;
   if (tied == nullptr) {
     weights.weight = &scope.add("weight", roles, {outputs, inputs}, WeightUse::product, initialization, division);
   }

@@ -122,12 +122,14 @@ StackShape stack_shape(const Scope& scope, const ModelConfig& config, Stack stac
 Embedding::Options embedding_options(const ModelConfig& config, int64_t vocabulary, WeightUse use,
                                      const Weight* shared) {
   NormShape norm = norm_shape(config);
-  norm.width = config.embedding_width > 0 ? config.embedding_width : config.model;
+  const bool adds_after = config.architecture == Architecture::causal_lm && config.embedding_width > 0;
+  norm.width = config.embedding_width > 0 && !adds_after ? config.embedding_width : config.model;
   const bool scaled = config.embedding_scale == EmbeddingScale::sqrt_model;
   return {
       .vocabulary = vocabulary,
       .model = config.model,
       .width = config.embedding_width,
+      .added_at = adds_after ? AddedAt::width_of_model : AddedAt::width_of_tables,
       .positions = config.positions,
       .max_length = config.max_length,
       .sinusoid = config.sinusoid,
@@ -137,6 +139,7 @@ Embedding::Options embedding_options(const ModelConfig& config, int64_t vocabula
       .initialization = embedding_initialization(config),
       .norm = config.embedding_norm == EmbeddingNorm::present ? std::optional(norm) : std::nullopt,
       .projection = matrix_initialization(config, 1).inner(),
+      .projection_bias = adds_after ? Bias::none : Bias::present,
       .dropout = config.embedding_dropout,
       .use = use,
       .shared = shared,

@@ -1,11 +1,17 @@
 #include "nn/attention.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "ops/attention/relative_embeddings.h"
 
 namespace heed {
 namespace {
+
+// Some neighbouring columns.
+struct ColumnRange {
+  int64_t first = 0, count = 0;
+};
 
 int64_t query_width(const AttentionShape& shape) { return shape.heads * shape.head_width; }
 int64_t key_width(const AttentionShape& shape) { return shape.key_value_heads * shape.head_width; }
@@ -81,13 +87,62 @@ const Weight* add_relative_values(const Scope& scope, const AttentionShape& shap
                           shape.initialization.inner(), Division::shared_by_heads());
 }
 
+// The values of one head, and zeros for the others, so that a projection of all heads gives what this head adds.
+template <class T>
+void copy_head(const ConstView& values, const View& heads, int64_t from, const ColumnRange& to) {
+  const HostView<const T> read = host<T>(values);
+  const HostView<T> write = host<T>(heads);
+  for (int64_t row = 0; row < write.rows; ++row) {
+    std::fill_n(write.row(row), write.columns, T(0.0F));
+    std::copy_n(read.row(row) + from, to.count, write.row(row) + to.first);
+  }
+}
+
+template <class T>
+void add_norms(const Var& projected, const Var& bias, float* norms) {
+  const HostView<const T> rows = host<T>(ConstView(projected.value())), nothing = host<T>(ConstView(bias.value()));
+  for (int64_t row = 0; row < rows.rows; ++row) {
+    double sum = 0.0;
+    for (int64_t column = 0; column < rows.columns; ++column) {
+      const double x = static_cast<double>(static_cast<float>(rows(row, column))) -
+                       static_cast<double>(static_cast<float>(nothing(0, column)));
+      sum += x * x;
+    }
+    norms[row] = static_cast<float>(std::sqrt(sum));
+  }
+}
+
+// |v W_O^T|, [heads, keys]. What the projection makes of zeros is its bias.
+Tensor norms_of_values(Pass& pass, const Columns& values, const AttentionShape& shape, const Linear& output) {
+  if (values.value().device() != Device::cpu) {
+    return {};
+  }
+  const int64_t rows = values.var.rows(), width = value_head_width(shape);
+  const bool is_short = values.var.type() == DType::bf16;
+  const auto project = [&](int64_t count, const ColumnRange& from, const ColumnRange& to) {
+    Tensor heads = pass.allocate({count, shape.heads * width}, values.var.type());
+    (is_short ? copy_head<bf16> : copy_head<float>)(values.value(), heads.view(), from.first, to);
+    return output(pass, Var(std::move(heads), values.var.first_row()));
+  };
+  const Var bias = project(1, {}, {});
+  Tensor norms({shape.heads, rows}, DType::f32);
+  for (int64_t head = 0; head < shape.heads; ++head) {
+    const int64_t group = head / (shape.heads / shape.key_value_heads);
+    const Var projected = project(rows, {group * width, width}, {head * width, width});
+    (is_short ? add_norms<bf16> : add_norms<float>)(projected, bias, norms.data<float>() + head * rows);
+  }
+  return norms;
+}
+
 }  // namespace
 
 QueryKeyNorm::QueryKeyNorm(const Scope& scope, WeightRole role, const AttentionShape& shape, Heads heads)
-    : groups_{shape.head_norm == HeadNorm::each_head ? heads.value : 1} {
+    : groups_{shape.head_norm == HeadNorm::all_heads ? 1 : heads.value} {
   if (shape.head_norm != HeadNorm::none) {
     NormShape norm = shape.norm;
-    norm.width = heads.value * shape.head_width / groups_.count;
+    const bool own_gains = shape.head_norm == HeadNorm::own_gains;
+    norm.width = own_gains ? heads.value * shape.head_width : heads.value * shape.head_width / groups_.count;
+    norm.bias = own_gains ? Bias::none : norm.bias;
     norm_.emplace(scope, role, norm, Division::shared_by_heads());
   }
 }
@@ -142,6 +197,9 @@ Var SelfAttention::operator()(Pass& pass, const Var& x, const Sequences& sequenc
       .values = {projected, queries + keys, value_width(shape_)},
       .key_segments = &sequences.segments(),
   };
+  if (call.value_norms != nullptr) {
+    *call.value_norms = norms_of_values(pass, inputs.values, shape_, output_);
+  }
   if (shape_.rotary.dims > 0) {
     rotate(pass, inputs.queries, sequences.positions(), Heads(shape_.heads), shape_.rotary);
     rotate(pass, inputs.keys, sequences.positions(), Heads(shape_.key_value_heads), shape_.rotary);
@@ -210,6 +268,9 @@ Var CrossAttention::operator()(Pass& pass, const Var& x, const Sequences& sequen
   AttentionInputs inputs = keys_and_values(pass, memory);
   inputs.queries = query_norm_(pass, Columns::all(query_(pass, to_parts(pass, x, *parts_))));
   inputs.query_segments = &sequences.segments();
+  if (call.value_norms != nullptr) {
+    *call.value_norms = norms_of_values(pass, inputs.values, shape_, output_);
+  }
   return output_(pass, attention(pass, inputs, options_of(shape_, heads_, dropout_, call)));
 }
 

@@ -1,20 +1,22 @@
 // Multi-head attention: projections around the attention op.
 #pragma once
 
-#include "nn/batch.h"
 #include "nn/norm.h"
 #include "nn/relative_positions.h"
 #include "ops/attention/attention.h"
 #include "ops/attention/head_norm.h"
 #include "ops/attention/linear_attention.h"
 #include "ops/attention/rotate.h"
+#include "ops/roles.h"
+#include "tensor/sequences.h"
 
 namespace heed {
 
 // Whether embeddings of distances are added to values as well as to keys.
 enum class RelativeValues : uint8_t { none, present };
-// What is normalized at once: each head of a query or a key, or all its heads together.
-enum class HeadNorm : uint8_t { none, each_head, all_heads };
+// What is normalized at once: each head of a query or a key, or all its heads together. Heads share one gain, and one
+// bias, or each has a gain of its own and none has a bias.
+enum class HeadNorm : uint8_t { none, each_head, all_heads, own_gains };
 // How a query's keys become weights of their values; see ops/attention/attention.h and
 // ops/attention/linear_attention.h.
 enum class AttentionKernel : uint8_t { softmax, linear };
@@ -78,10 +80,14 @@ class CrossMask {
 struct CrossAttentionCall {
   CrossMask mask;
   Tensor* weights = nullptr;
+  // If set, receives how long the vectors are that the weights are of, |v W_O^T| for the value v of each head and key:
+  // [heads, keys], f32. It stays empty where values lie in a device's memory.
+  Tensor* value_norms = nullptr;
 };
 struct SelfAttentionCall {
   SelfMask mask;
   Tensor* weights = nullptr;
+  Tensor* value_norms = nullptr;  // as above
   // Keys and values of all tokens so far, with room for those of the new ones: the call writes these, and attends to
   // all. For inference.
   const KeyValueView* cache = nullptr;

@@ -72,22 +72,24 @@ Embedding::Embedding(const Scope& scope, const Options& options)
     : positions_(options.positions),
       max_length_(options.max_length),
       offset_(are_learned(options.positions) ? options.position_offset : 0),
+      added_at_(options.added_at),
       dropout_{scope.site("dropout"), options.dropout},
       op_{options.scale, options.norm ? DropoutSite() : dropout_, {&scope.parts(), options.vocabulary}} {
-  const int64_t width = options.width > 0 ? options.width : options.model;
+  const int64_t width = options.width > 0 ? options.width : options.model,
+                added = added_at_ == AddedAt::width_of_model ? options.model : width;
   table_ = options.shared != nullptr ? options.shared
                                      : &scope.add("tokens", WeightRole::token_embedding, {options.vocabulary, width},
                                                   options.use, options.initialization, Division::rows());
   if (positions_ == Positions::sinusoidal) {
     sinusoidal_ =
-        std::make_unique<SinusoidalPositions>(max_length_, Sinusoids{width, options.sinusoid, options.position_offset});
+        std::make_unique<SinusoidalPositions>(max_length_, Sinusoids{added, options.sinusoid, options.position_offset});
   }
   if (are_learned(positions_)) {
-    learned_positions_ = &scope.add("positions", WeightRole::position_embedding, {options.max_length + offset_, width},
+    learned_positions_ = &scope.add("positions", WeightRole::position_embedding, {options.max_length + offset_, added},
                                     WeightUse::table, options.initialization);
   }
   if (options.token_types > 0) {
-    types_ = &scope.add("types", WeightRole::type_embedding, {options.token_types, width}, WeightUse::table,
+    types_ = &scope.add("types", WeightRole::type_embedding, {options.token_types, added}, WeightUse::table,
                         options.initialization);
   }
   if (options.norm) {
@@ -96,10 +98,35 @@ Embedding::Embedding(const Scope& scope, const Options& options)
   if (options.width > 0) {
     projection_.emplace(scope / "projection", Linear::Options{.inputs = width,
                                                               .outputs = options.model,
+                                                              .bias = options.projection_bias,
                                                               .initialization = options.projection,
                                                               .op = {},
                                                               .roles = {{WeightRole::embedding_projection}}});
   }
+}
+
+std::span<const int32_t> Embedding::rows_of_positions(const Sequences& sequences, std::vector<int32_t>& shifted) const {
+  if (offset_ == 0) {
+    return sequences.positions();
+  }
+  std::ranges::transform(sequences.positions(), std::back_inserter(shifted),
+                         [this](int32_t position) { return position + static_cast<int32_t>(offset_); });
+  return shifted;
+}
+
+Var Embedding::project_and_add(Pass& pass, const Sequences& sequences, std::span<const int32_t> positions) const {
+  const uint64_t first_row = sequences.segments().first_row();
+  EmbeddingOptions tokens_alone = op_;
+  tokens_alone.dropout = {};
+  Var sum = embedding(pass, sequences.tokens(), positions, first_row, *table_, {}, tokens_alone);
+  sum = projection_ ? (*projection_)(pass, sum) : sum;
+  if (learned_positions_ != nullptr) {
+    const Tokens rows({positions.begin(), positions.end()});
+    sum = add(pass, sum, embedding(pass, rows, positions, first_row, *learned_positions_, {}, {}), {});
+  }
+  sum = norm_ ? (*norm_)(pass, sum) : sum;
+  drop(pass, sum, dropout_);
+  return sum;
 }
 
 Var Embedding::operator()(Pass& pass, const Sequences& sequences) const {
@@ -112,12 +139,11 @@ Var Embedding::operator()(Pass& pass, const Sequences& sequences) const {
   const std::vector<int32_t> all_of_first_type(
       types_ != nullptr && sequences.types().empty() ? static_cast<size_t>(sequences.rows()) : 0);
   std::vector<int32_t> shifted;
-  if (offset_ > 0) {
-    std::ranges::transform(sequences.positions(), std::back_inserter(shifted),
-                           [this](int32_t position) { return position + static_cast<int32_t>(offset_); });
+  const std::span<const int32_t> positions = rows_of_positions(sequences, shifted);
+  if (added_at_ == AddedAt::width_of_model) {
+    return project_and_add(pass, sequences, positions);
   }
-  Var sum = embedding(pass, sequences.tokens(), offset_ > 0 ? shifted : sequences.positions(),
-                      sequences.segments().first_row(), *table_,
+  Var sum = embedding(pass, sequences.tokens(), positions, sequences.segments().first_row(), *table_,
                       {sinusoids == nullptr ? View() : sinusoids->view(), learned_positions_}, op_,
                       {types_, sequences.types().empty() ? all_of_first_type : sequences.types()});
   if (norm_) {

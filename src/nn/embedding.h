@@ -5,9 +5,9 @@
 #include <mutex>
 #include <optional>
 
-#include "nn/batch.h"
 #include "nn/norm.h"
 #include "ops/rows/embedding.h"
+#include "tensor/sequences.h"
 
 namespace heed {
 
@@ -32,6 +32,10 @@ inline bool are_learned(Positions positions) {
 //   halves:            sin(p f(i)) in column i, the cosine in model / 2 + i; the same frequencies
 //   halves_inclusive:  the same columns; f(i) = 10000^(-i / (model / 2 - 1)), so that the last is 1 / 10000
 enum class SinusoidLayout : uint8_t { interleaved, halves, halves_inclusive };
+
+// Where tables are narrower than the model: what is added to a token's row, and the norm of the sum, are as wide as the
+// tables, and the sum is projected; or they are as wide as the model, and the token's row is projected before.
+enum class AddedAt : uint8_t { width_of_tables, width_of_model };
 
 struct Sinusoids {
   int64_t model;
@@ -61,7 +65,8 @@ class Embedding {
  public:
   struct Options {
     int64_t vocabulary, model;
-    int64_t width = 0;  // of the tables and the norm, whose output is then projected to `model`; 0: as the model
+    int64_t width = 0;                            // of the tables, before a projection to `model`; 0: as the model
+    AddedAt added_at = AddedAt::width_of_tables;  // else positions are learned, or none are added
     Positions positions = Positions::sinusoidal;
     int64_t max_length = 1024;  // of a sequence that there are positions for
     SinusoidLayout sinusoid = SinusoidLayout::interleaved;
@@ -71,6 +76,7 @@ class Embedding {
     Initialization initialization;
     std::optional<NormShape> norm;  // of the sum, before its dropout
     Initialization projection;      // where there is one
+    Bias projection_bias = Bias::present;
     Probability dropout{0.0F};
     WeightUse use = WeightUse::table;  // of the table: also an output projection?
     const Weight* shared = nullptr;    // use this table instead of an own one
@@ -82,11 +88,15 @@ class Embedding {
   const Weight& table() const { return *table_; }
 
  private:
+  std::span<const int32_t> rows_of_positions(const Sequences& sequences, std::vector<int32_t>& shifted) const;
+  Var project_and_add(Pass& pass, const Sequences& sequences, std::span<const int32_t> positions) const;
+
   const Weight* table_;
   const Weight* learned_positions_ = nullptr;
   const Weight* types_ = nullptr;
   Positions positions_;
   int64_t max_length_, offset_;  // offset_: of rows of learned positions
+  AddedAt added_at_;
   std::optional<Norm> norm_;
   std::optional<Linear> projection_;
   DropoutSite dropout_;

@@ -66,14 +66,21 @@ Stream run_layer(Pass& pass, const Stream& stream, Recompute recompute, std::vec
   return {outputs.front(), outputs.back()};
 }
 
+bool wants_value_norms(const StackCall& call) {
+  return call.maps != nullptr && call.maps->wanted == ValueNorms::wanted;
+}
+
 SelfAttentionCall self_call(const StackCall& call, size_t layer) {
   return {.mask = call.self_mask,
           .weights = call.maps == nullptr ? nullptr : &call.maps->self[layer],
+          .value_norms = wants_value_norms(call) ? &call.maps->self_norms[layer] : nullptr,
           .cache = call.caches == nullptr ? nullptr : &(*call.caches)[layer]};
 }
 
 CrossAttentionCall cross_call(const StackCall& call, size_t layer) {
-  return {.mask = call.cross_mask, .weights = call.maps == nullptr ? nullptr : &call.maps->cross[layer]};
+  return {.mask = call.cross_mask,
+          .weights = call.maps == nullptr ? nullptr : &call.maps->cross[layer],
+          .value_norms = wants_value_norms(call) ? &call.maps->cross_norms[layer] : nullptr};
 }
 
 std::variant<SelfAttention, Ssru> look_back_of(const Scope& scope, const StackShape& shape) {
@@ -87,6 +94,8 @@ void make_room_for_maps(const StackCall& call, size_t layers) {
   if (call.maps != nullptr) {
     call.maps->self.resize(layers);
     call.maps->cross.resize(layers);
+    call.maps->self_norms.resize(layers);
+    call.maps->cross_norms.resize(layers);
   }
 }
 

@@ -45,10 +45,14 @@ struct StackShape {
   Autoregression autoregression = Autoregression::attention;
 };
 
+enum class ValueNorms : uint8_t { left_out, wanted };
+
 // Attention maps, one tensor per layer; see AttentionForward::weights. They must outlive the tape: a layer that is
 // recomputed for its gradients fills them again.
 struct AttentionMaps {
   std::vector<Tensor> self, cross;
+  ValueNorms wanted = ValueNorms::left_out;
+  std::vector<Tensor> self_norms = {}, cross_norms = {};  // where wanted; see CrossAttentionCall::value_norms
 };
 
 // Layers [first, end) of a stack.

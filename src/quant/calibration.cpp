@@ -86,7 +86,7 @@ InputsByWeight calibrate(const ModelFolder& folder, const CalibrationFiles& file
   Weights weights;
   const AnyModel model(Scope(weights), config);
   Trainables trainables(backend, weights, DType::f32, Trainables::Gradients::none);
-  load_masters(*open_weights(folder, own), backend, trainables);
+  load_masters(*open_weights(folder, own, BlocksAs::floats), backend, trainables);
   InputsByWeight inputs;
   InputObserver observer(backend, squares, inputs);
   for (const BatchRange& range : batches_of(tokens)) {

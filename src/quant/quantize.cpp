@@ -215,7 +215,7 @@ QuantizedModel quantize_directory(const ModelFolder& from, const ModelFolder& to
   require_no_model(to);
   const ModelDescription description = load_description(from);
   const Tokenizers tokenizers = load_tokenizers(from, description);
-  const std::shared_ptr<const TensorFile> stored = open_weights(from, description.config);
+  const std::shared_ptr<const TensorFile> stored = open_weights(from, description.config, BlocksAs::floats);
   verify_checksum(*stored);
   Weights weights;
   const AnyModel model(Scope(weights), description.config);

@@ -223,7 +223,8 @@ std::string report_page(const ReportContent& content) {
   page.add("</main>\n<script type=\"application/json\" id=\"data\">");
   page.add(report_data(content));
   page.add("</script>\n<script>");
-  for (const char* const script : {"report/common.js", "report/charts.js", "report/maps.js", "report/sort.js"}) {
+  for (const char* const script :
+       {"shared/drawing.js", "report/common.js", "report/charts.js", "report/maps.js", "report/sort.js"}) {
     page.add(web_asset(script));
   }
   page.add("</script>\n</body>\n</html>\n");

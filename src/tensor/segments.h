@@ -24,7 +24,6 @@ class Segments {
 
   // Index of row 0 in the whole batch, when this is one shard of it: random draws are numbered by it.
   uint64_t first_row() const { return first_row_; }
-  void number_rows_from(uint64_t first_row) { first_row_ = first_row; }
 
  private:
   std::vector<int64_t> offsets_;

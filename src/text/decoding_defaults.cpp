@@ -23,6 +23,7 @@ void DecodingDefaults::apply_to(TranslationOptions& options) const {
   set_option(max_tokens, options.max_length);
   set_option(min_tokens, options.rules.min_length);
   set_option(no_repeat_ngram, options.rules.no_repeat_ngram);
+  set_option(repetition_penalty, options.repetition_penalty);
 }
 
 void DecodingDefaults::apply_to(GenerationOptions& options) const {

@@ -34,7 +34,8 @@ struct ModelMarks {
   std::vector<int32_t> ends = {};
   // The family of Hugging Face's models that it came from, as config.json names it: "qwen2". Empty: none.
   std::string family = {};
-  std::vector<int32_t> suppressed = {};  // tokens that are never written
+  std::vector<int32_t> suppressed = {};              // tokens that are never written
+  std::vector<std::vector<int32_t>> bad_words = {};  // runs of several tokens that are never written
   AtLimit at_limit = AtLimit::end;
   OutputLayer output_layer = OutputLayer::present;  // missing: its table of embeddings only stands in for it
 

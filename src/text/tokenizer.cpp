@@ -104,9 +104,9 @@ std::optional<std::vector<TokenId>> limit_length(std::vector<TokenId> tokens, co
   if (tokens.size() <= max_length) {
     return tokens;
   }
-  require<FormatError>(limit.policy != TooLong::refuse, where, "{} tokens, at most {} are allowed", tokens.size(),
+  require<FormatError>(limit.too_long != TooLong::refuse, where, "{} tokens, at most {} are allowed", tokens.size(),
                        max_length);
-  if (limit.policy == TooLong::drop) {
+  if (limit.too_long == TooLong::drop) {
     return std::nullopt;
   }
   tokens.resize(max_length);

@@ -83,7 +83,7 @@ class Tokenizer {
   // that put white space between tokens (word, wordpiece).
   virtual std::optional<std::string> bytes_of(TokenId /*token*/) const { return std::nullopt; }
   // The same, also where the first tokens of a text may lose white space by other rules.
-  virtual std::optional<std::string> text_of(TokenId token) const { return bytes_of(token); }
+  virtual std::optional<std::string> token_bytes(TokenId token) const { return bytes_of(token); }
   // Whether encode() and decode() are meant for texts of several lines, and not for each line.
   virtual bool takes_lines() const { return false; }
   // Whether decode() leaves out a space at the beginning of a text.
@@ -122,7 +122,7 @@ std::string show_piece(std::string_view text);
 
 struct LengthLimit {
   int64_t max_length = 0;  // tokens
-  TooLong policy = TooLong::refuse;
+  TooLong too_long = TooLong::refuse;
 };
 
 // All tokens, the first max_length of them, or nullopt, as the policy says. A refusal is a FormatError that names

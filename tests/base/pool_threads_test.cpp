@@ -54,6 +54,24 @@ TEST_P(ThreadsPool, ManyRoundsSeeEachOthersResults) {
   EXPECT_EQ(*values.rbegin(), 3000 + kTasks - 1);
 }
 
+TEST_P(ThreadsPool, ANarrowedPoolRunsOnFewerThreads) {
+  ThreadPool pool(GetParam());
+  const std::thread::id caller = std::this_thread::get_id();
+  for (int round = 0; round < 200; ++round) {
+    pool.use_threads(1);
+    std::vector<int> runs(64, 0);
+    pool.run(64, [&](int64_t task, int worker) {
+      EXPECT_EQ(worker, 0);
+      EXPECT_EQ(std::this_thread::get_id(), caller);
+      ++runs[static_cast<size_t>(task)];
+    });
+    pool.use_threads(1 + round % 5);  // more than there are: all
+    pool.run(64, [&](int64_t task, int) { ++runs[static_cast<size_t>(task)]; });
+    EXPECT_THAT(runs, testing::Each(2));
+  }
+  pool.use_threads(1);  // the others sleep when the pool ends
+}
+
 TEST_P(ThreadsPool, RoundsOfDifferentSizesAndBodies) {
   ThreadPool pool(GetParam());
   for (int round = 0; round < 2000; ++round) {

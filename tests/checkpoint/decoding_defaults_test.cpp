@@ -42,7 +42,7 @@ TEST(DecodingDefaultsOfHuggingFace, TheSettingsOfABeamSearchAreRead) {
                                                                    {"min_length", 3},
                                                                    {"no_repeat_ngram_size", 2},
                                                                    {"suppress_tokens", {7}},
-                                                                   {"bad_words_ids", {{8}}},
+                                                                   {"bad_words_ids", {{8}, {9, 10}}},
                                                                    {"forced_eos_token_id", 2},
                                                                    {"repetition_penalty", 1.5}}));
   const DecodingDefaults expected{.beam = 6,
@@ -50,12 +50,13 @@ TEST(DecodingDefaultsOfHuggingFace, TheSettingsOfABeamSearchAreRead) {
                                   .min_tokens = 3,
                                   .no_repeat_ngram = 2,
                                   .length_penalty = 0.6,
+                                  .repetition_penalty = 1.5,
                                   .early_stopping = EarlyStopping::never};
   EXPECT_EQ(model.decoding, expected);
   EXPECT_THAT(model.marks.suppressed, ElementsAre(7, 8));
+  EXPECT_THAT(model.marks.bad_words, ElementsAre(ElementsAre(9, 10)));
   EXPECT_EQ(model.marks.at_limit, AtLimit::free_end);
-  // What heed's search lacks is named.
-  EXPECT_NE(std::ranges::find(model.unread, "generation_config.json repetition_penalty"), model.unread.end());
+  EXPECT_EQ(std::ranges::find(model.unread, "generation_config.json repetition_penalty"), model.unread.end());
   const auto beam = std::ranges::find(model.origins, "num_beams", &SettingOrigin::key);
   ASSERT_NE(beam, model.origins.end());
   EXPECT_EQ(beam->file, "generation_config.json");
@@ -87,9 +88,10 @@ TEST(DecodingDefaultsOfHuggingFace, TokensAreDrawnOnlyWhereTheFileSaysSo) {
 }
 
 TEST(DecodingDefaultsOfHuggingFace, WrongValuesAreRefused) {
-  for (const json& wrong : {json{{"num_beams", "4"}}, json{{"early_stopping", "soon"}}, json{{"length_penalty", true}},
-                            json{{"bad_words_ids", {54}}}, json{{"bad_words_ids", {{54}}}},
-                            json{{"suppress_tokens", {-1}}}, json{{"forced_eos_token_id", 99}}}) {
+  for (const json& wrong :
+       {json{{"num_beams", "4"}}, json{{"early_stopping", "soon"}}, json{{"length_penalty", true}},
+        json{{"bad_words_ids", {54}}}, json{{"bad_words_ids", {{54}}}}, json{{"bad_words_ids", {{5, 54}}}},
+        json{{"suppress_tokens", {-1}}}, json{{"forced_eos_token_id", 99}}}) {
     const std::filesystem::path folder = with_generation("encoder_decoders/bart", wrong);
     EXPECT_THROW(read_foreign_model(folder), FormatError) << wrong;
   }
@@ -115,7 +117,7 @@ TEST(DecodingDefaults, AreKeptByAnImportedModel) {
                                                                                {"length_penalty", 1.5},
                                                                                {"max_length", 20},
                                                                                {"decoder_start_token_id", 0},
-                                                                               {"bad_words_ids", {{9}}}});
+                                                                               {"bad_words_ids", {{9}, {9, 11}}}});
   const ModelFolder imported{source.string() + "-imported"};
   std::filesystem::remove_all(imported.path);
   write_imported_model(source, imported);
@@ -123,6 +125,7 @@ TEST(DecodingDefaults, AreKeptByAnImportedModel) {
   EXPECT_EQ(description.decoding, load_description(ModelFolder{source}).decoding);
   EXPECT_EQ(describe(description.decoding), "beam 3, length_penalty 1.5, early_stopping never, max_tokens 19");
   EXPECT_THAT(description.marks.suppressed, ElementsAre(9));
+  EXPECT_THAT(description.marks.bad_words, ElementsAre(ElementsAre(9, 11)));
   json config = json::parse(read_file(imported.config()));
   for (const json& wrong : {json{{"beam", 1.5}}, json{{"early_stopping", "soon"}}, json{{"speed", 3}}}) {
     config["decoding"] = wrong;

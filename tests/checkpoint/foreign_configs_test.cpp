@@ -91,8 +91,10 @@ TEST(ForeignConfigs, ThePartOfAHeadThatIsRotatedIsAlsoReadFromNewerFiles) {
 }
 
 TEST(ForeignConfigs, ModelsWithLayersWithoutPositionsAreRefused) {
-  EXPECT_THAT(refusal_of("decoders/llama", {{"model_type", "smollm3"}, {"no_rope_layers", {1, 0}}}),
-              testing::StartsWith("config.json: \"model_type\" is \"smollm3\", which heed does not read"));
+  EXPECT_THAT(refusal_of("decoders/llama", {{"model_type", "smollm4"}}),
+              testing::StartsWith("config.json: \"model_type\" is \"smollm4\", which heed does not read"));
+  EXPECT_THAT(refusal_of("decoders/llama", {{"model_type", "smollm3"}, {"no_rope_layers", {1, 0, 1}}}),
+              testing::HasSubstr("\"no_rope_layers\" has 3 entries for 2 layers"));
 }
 
 TEST(ForeignConfigs, WindowsAndTheirPeriodsMustBeAtLeastOne) {

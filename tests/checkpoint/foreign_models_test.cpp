@@ -19,8 +19,9 @@ TEST_P(GoldenDecoders, GivesTheLogitsOfItsDefinition) {
 INSTANTIATE_TEST_SUITE_P(Families, GoldenDecoders,
                          testing::Values("gemma", "gemma-2", "gemma-3", "gemma-3-v5", "gpt-neox", "gpt-neox-serial",
                                          "gpt2", "gpt2-old", "gpt2-pickled", "llama", "llama-biases", "llama-tied",
-                                         "llama-v5", "llama-yarn-v5", "mistral", "opt", "opt-shards", "phi-3", "qwen2",
-                                         "qwen2-windows", "qwen2-yarn", "qwen3", "smollm", "stablelm"));
+                                         "llama-v5", "llama-yarn-v5", "mistral", "opt", "opt-350m", "opt-shards",
+                                         "phi-3", "qwen2", "qwen2-windows", "qwen2-yarn", "qwen3", "smollm", "smollm3",
+                                         "smollm3-windows", "stablelm", "stablelm-parallel"));
 
 class GoldenGgufFiles : public testing::TestWithParam<const char*> {};
 
@@ -76,6 +77,21 @@ TEST_P(GoldenEncoders, GivesTheHiddenStatesOfItsDefinition) {
       expect_close(model.scores(tokens), logits.front().is_array() ? logits : json::array({logits}),
                    tolerance_of(golden));
     }
+  }
+}
+
+// A discriminator has one score for each token, heed a label more, whose score is 0.
+TEST(GoldenDiscriminator, GivesTheScoreThatATokenWasReplaced) {
+  const std::string name = "encoders/electra";
+  const json golden = golden_of(name);
+  const GoldenModel model(name);
+  for (const json& one : golden.at("cases")) {
+    json scores = one.at("logits");
+    for (json& row : scores) {
+      row.insert(row.begin(), 0.0);
+    }
+    const Sequences tokens = model.typed(ids_in(one, "ids"), ids_in(one, "types"));
+    expect_close(model.scores(tokens), scores, tolerance_of(golden));
   }
 }
 

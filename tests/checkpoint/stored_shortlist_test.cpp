@@ -92,6 +92,31 @@ TEST_F(StoredShortlist, RefusesOtherTokenizersByName) {
   EXPECT_THAT(refusal([&] { load_shortlist(path_, {*source_, *other}); }), HasSubstr("another target tokenizer"));
 }
 
+// Which kind it is follows from its bytes.
+TEST_F(StoredShortlist, OpensThoseOfMarianToo) {
+  const TranslationTokenizers both{*source_, *target_};
+  const auto list_of_a = [&](const Shortlist& shortlist) {
+    const auto token = static_cast<size_t>(source_->find("a")->value);
+    const ShortlistTable& table = shortlist.table();
+    return std::vector(table.targets.begin() + (token == 0 ? 0 : table.ends[token - 1]),
+                       table.targets.begin() + table.ends[token]);
+  };
+  const auto target = [&](std::string_view piece) { return target_->find(piece)->value; };
+  save(table());
+  EXPECT_EQ(open_shortlist(path_, {folder_}, both).table().targets, table().targets);
+  put("u a 0.25\nv a 0.5\nw a 0.125\n");
+  EXPECT_EQ(list_of_a(open_shortlist(path_, {folder_}, both)), (std::vector{target("v"), target("u"), target("w")}));
+  // How much of it counts is said where the model names it.
+  write_file(folder_ / "m.npz", "");
+  write_file(folder_ / "decoder.yml", "models: [m.npz]\nshortlist: [shortlist, 3, 2]\n");
+  const Shortlist named = open_shortlist(path_, {folder_}, both);
+  EXPECT_EQ(list_of_a(named), (std::vector{target("v"), target("u")}));
+  EXPECT_EQ(named.table().frequent, (std::vector{0, 1, 2}));
+  put("neither\n");
+  EXPECT_THAT(refusal([&] { open_shortlist(path_, {folder_}, both); }), HasSubstr("line 1 has 1 fields, expected 3"));
+  EXPECT_THROW(open_shortlist(folder_ / "nothing", {folder_}, both), IoError);
+}
+
 // With right checksums.
 TEST_F(StoredShortlist, RefusesTablesThatCannotBe) {
   const auto changed = [&](const auto& change) {

@@ -98,9 +98,28 @@ class ImportTest(heed_cli.CliTest):
         self.assertRegex(inspected, r"16 matrices in Q4_0 stay integers of four bits, scales rounded to bf16, relative error 1\.\de-03")
         self.assertRegex(inspected, r"attention\.output\.weight +\[32, 32\] +1024  int4 +576 bytes  from blk\.0\.attn_output\.weight")
         self.assertIn("model.gguf: llama.rope.freq_base = 20000\n", inspected)
-        result = heed("quantize", "--model", source, "--out", self.path / "again")
+        result = heed("quantize", "--model", imported, "--out", self.path / "again")
         self.assertEqual(result.returncode, 2)
         self.assertIn("quantized weights", result.stderr)
+
+    def test_from_blocks_of_four_bits_one_can_quantize_train_and_export(self):
+        source = GOLDEN / "gguf" / "llama-q4_0" / "model.gguf"
+        for command in (("quantize", "--type", "int8", "--out", self.path / "int8"),
+                        ("export", "--format", "huggingface", "--out", self.path / "floats"),
+                        ("export", "--type", "f16", "--out", self.path / "floats.gguf")):
+            result = heed(*command, "--model", source)
+            self.assertEqual(result.returncode, 0, result.stderr)
+        first = self.answer("generate", "--model", self.path / "floats", "--precision", "f32", *GREEDY)
+        self.assertEqual(self.answer("generate", "--model", self.path / "floats.gguf", "--precision", "f32", *GREEDY), first)
+        text = self.path / "text"
+        text.write_text("the cat sat\non the mat\n" * 4)
+        for name, adapter in (("trained", ""), ("adapter", "[adapter]\nrank = 2\n")):
+            recipe = self.path / f"{name}.toml"
+            recipe.write_text(f'[training]\nfrom = "{source}"\nupdates = 2\n{adapter}[data]\ntrain = ["{text}"]\n'
+                              f'validation = ["{text}"]\ncontext = 8\nbatch_sequences = 2\n')
+            result = heed("train", recipe, "--out", self.path / name)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual(heed("generate", "--model", self.path / name, *GREEDY).returncode, 0)
 
     def test_a_damaged_gguf_file_is_refused_in_one_line(self):
         whole = (GOLDEN / "gguf" / "qwen3" / "model.gguf").read_bytes()

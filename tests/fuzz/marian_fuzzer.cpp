@@ -1,7 +1,8 @@
-// Marian's weights, settings and shortlists of any bytes.
+// Marian's weights, settings, vocabularies and shortlists of any bytes.
 #include "fuzz/fuzz.h"
 #include "interchange/marian/flat_yaml.h"
 #include "interchange/marian/lexical_shortlist.h"
+#include "interchange/marian/marian_vocabulary.h"
 #include "interchange/marian/model_file.h"
 #include "text/tokenizer_training.h"
 
@@ -51,6 +52,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   const fuzz::MemoryFile file(content);
   fuzz::allow_refusal([&] { use_yaml(content); });
   use_shortlist(file.path(), *tokenizer);
+  for (const char* const name : {"vocab.yml", "vocab.json", "vocab.txt"}) {
+    fuzz::allow_refusal([&] { parse_marian_vocabulary(content, name); });
+  }
   fuzz::allow_refusal([&] {
     const MarianFile marian = open_marian_file(file.path());
     for (const ArchiveTensor& tensor : marian.tensors.tensors()) {

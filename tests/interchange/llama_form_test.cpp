@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 
 #include "base/errors.h"
+#include "interchange/gguf/gguf_rotary.h"
 
 namespace heed {
 namespace {
@@ -65,8 +67,7 @@ TEST(LlamaForm, EveryOtherSettingIsRefusedByName) {
   refused([](ModelConfig& c) { c.branches = Branches::parallel; }, R"(branches = "parallel")");
   refused([](ModelConfig& c) { c.positions = Positions::learned; }, R"(positions = "learned")");
   refused([](ModelConfig& c) { c.rotary_width = 4; }, "rotary_width = 4");
-  refused([](ModelConfig& c) { c.rotary_scaling = RotaryScaling::yarn, c.rotary_factor = 2.0; },
-          R"(rotary_scaling = "yarn")");
+  refused([](ModelConfig& c) { c.rotary_magnitude = 2.0; }, "rotary_magnitude = 2.0");
   refused([](ModelConfig& c) { c.window = 8; }, "window = 8");
   refused(
       [](ModelConfig& c) {
@@ -116,6 +117,36 @@ TEST(LlamaForm, ScaledPositionsBecomeAFactorOrAnotherBase) {
   EXPECT_EQ(number(config, "llama.rope.scaling.factor"), 8.0F);
   config.rotary_scaling = RotaryScaling::ntk;
   EXPECT_NEAR(number(config, "llama.rope.freq_base"), 160000.0F, 0.1F);
+}
+
+TEST(LlamaForm, ScalingsByTurnsAreEntriesOrDivisors) {
+  ModelConfig config = llama();
+  config.rotary_factor = 4.0;
+  config.rotary_scaling = RotaryScaling::yarn;
+  config.rotary_trained_length = 64;
+  config.rotary_fast_turns = 16.0;
+  EXPECT_EQ(refusal_of(config), "");
+  EXPECT_EQ(number(config, "llama.rope.scaling.factor"), 4.0F);
+  EXPECT_EQ(number(config, "llama.rope.scaling.yarn_beta_fast"), 16.0F);
+  EXPECT_FALSE(gguf_rotary_divisors(config));
+  config.rotary_magnitude = 2.0 * (0.1 * std::log(4.0) + 1.0);
+  EXPECT_EQ(refusal_of(config), "");
+  EXPECT_FLOAT_EQ(number(config, "llama.rope.scaling.attn_factor"), 2.0F);
+  config.rotary_magnitude = 0.0;
+  config.rotary_scaling = RotaryScaling::llama3;
+  config.rotary_slow_turns = 1.0;
+  config.rotary_fast_turns = 4.0;
+  EXPECT_EQ(refusal_of(config), "");
+  const std::optional<GgufTensor> divisors = gguf_rotary_divisors(config);
+  ASSERT_TRUE(divisors);
+  EXPECT_EQ(divisors->shape, std::vector<int64_t>{4});
+  // What turns more than four times in 64 tokens stays, what turns less than once is divided by the factor.
+  const std::vector<float> values = divisors->values();
+  EXPECT_EQ(values.front(), 1.0F);
+  EXPECT_EQ(values.back(), 4.0F);
+  for (const GgufEntry& entry : llama_entries(config)) {
+    EXPECT_FALSE(entry.key.starts_with("llama.rope.scaling")) << entry.key;
+  }
 }
 
 }  // namespace

@@ -87,8 +87,11 @@ TEST(ModelConfig, RefusesNumbersOutsideTheirRange) {
   expect_invalid([](auto& c) { c.logit_cap = -1.0; }, {"logit_cap is -1", "above 0, or 0 for none"});
   expect_invalid([](auto& c) { c.attention_cap = -50.0; }, {"attention_cap is -50", "above 0, or 0 for none"});
   expect_invalid([](auto& c) { c.head_layer = Activation::tanh; },
-                 {"head_layer, embedding_width and text_width are for architecture \"encoder\""});
-  expect_invalid([](auto& c) { c.embedding_width = 4; }, {"embedding_width", "for architecture \"encoder\""});
+                 {"head_layer and text_width are for architecture \"encoder\""});
+  expect_invalid([](auto& c) { c.embedding_width = 4; },
+                 {"embedding_width is for architecture \"encoder\" and \"causal-lm\""});
+  expect_invalid([](auto& c) { c.architecture = Architecture::causal_lm, c.embedding_width = 4; },
+                 {"embedding_width", "does not go with positions \"sinusoidal\""});
   expect_invalid(
       [](auto& c) { c.architecture = Architecture::encoder, c.embedding_width = 4, c.tying = Tying::output; },
       {"embedding_width is 4, so tie needs a head_layer"});

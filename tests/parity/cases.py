@@ -154,6 +154,12 @@ CAUSAL = {
         "positions": "rotary", "rotary_base": 500.0, "rotary_scaling": "yarn", "rotary_factor": 4.0,
         "rotary_trained_length": 500, "head_width": 16, "rotary_slow_turns": 2.0, "rotary_fast_turns": 16.0,
         "rotary_magnitude": 1.3},
+    "narrow embeddings, projected and back, gains of each head": {
+        **GROUPED, "positions": "learned", "embedding_width": 12, "embedding_norm": True, "norm_placement": "post",
+        "final_norm": False, "qk_norm": "head-gains", "tie": "output"},
+    "gains of each head, above one": {
+        **RMS_GATED, **GROUPED, "positions": "rotary", "qk_norm": "head-gains", "norm_gain": "plus-one",
+        "branches": "parallel"},
     "scaled relative keys": {
         "positions": "relative-keys-values", "relative_clip": 3, "attention_scale": 0.7, "head_width": 12},
 }

@@ -4,6 +4,8 @@ oracles.py has PyTorch's own layers and the models that others made known; here 
 what several of them do together.
 """
 
+import math
+
 import oracles
 from oracles import (FEATURES, Oracle, RmsNorm, attend, distances, join_heads, pooled, rotate, sees_back, soft_capped,
                      split_heads)
@@ -53,6 +55,19 @@ class GainAboveOne(nn.Module):
         return self.norm(x) + centred / ((centred * centred).mean(dim=-1, keepdim=True) + self.epsilon).sqrt()
 
 
+class GainOfEachHead(nn.Module):
+    """Each head is normalized on its own, and has gains of its own; no bias."""
+
+    def __init__(self, c, heads):
+        super().__init__()
+        self.c, self.heads, self.weight = c, heads, nn.Parameter(torch.empty(heads * c["head_width"]))
+
+    def forward(self, x):
+        x = x if self.c["norm"] == "rms" else x - x.mean(dim=-1, keepdim=True)
+        gain = self.weight.view(self.heads, 1, -1) + (1.0 if self.c["norm_gain"] == "plus-one" else 0.0)
+        return x / ((x * x).mean(dim=-1, keepdim=True) + self.c["epsilon"]).sqrt() * gain
+
+
 def make_norm(c, width):
     norm = make_plain_norm(c, width)
     return GainAboveOne(norm, c["epsilon"]) if c["norm_gain"] == "plus-one" else norm
@@ -94,6 +109,8 @@ class Attention(nn.Module):
             of_all = c["qk_norm"] == "all"
             self.query_norm = make_norm(c, heads * width if of_all else width)
             self.key_norm = make_norm(c, groups * width if of_all else width)
+        if c["qk_norm"] == "head-gains":
+            self.query_norm, self.key_norm = GainOfEachHead(c, heads), GainOfEachHead(c, groups)
         if pattern and c["positions"].startswith("relative-keys"):
             count = (2 if both_ways else 1) * c["relative_clip"] + 1
             self.relative_keys = nn.Parameter(torch.empty(count, width))
@@ -118,7 +135,7 @@ class Attention(nn.Module):
         if self.c["qk_norm"] == "all":
             return split_heads(getattr(self, norm)(x), heads)
         x = split_heads(x, heads)
-        return getattr(self, norm)(x) if self.c["qk_norm"] == "head" else x
+        return getattr(self, norm)(x) if self.c["qk_norm"] != "none" else x
 
     def forward(self, x, read, sees, bias=0.0):
         """Of rows `x`, from those of `read`; `sees` is [batch, head, query, key]."""
@@ -301,6 +318,9 @@ class Model(Oracle):
         else:
             self.embedding = self.make_table("embedding", vocabulary)
             self.stack = Stack(c, self, "encoder" if c["architecture"] == "encoder" else "decoder")
+        if c["architecture"] == "causal-lm" and c["embedding_width"] != c["model"]:
+            self.back = nn.Linear(c["model"], c["embedding_width"], bias=False)
+            self.add_linear("output.layer", self.back)
         if c["head_layer"] != "none":
             self.make_head_layer()
         if c["head"] == "tokens":
@@ -320,6 +340,8 @@ class Model(Oracle):
             self.add_norm(name + ".norm", self.head_norm)
 
     def head_layer_of(self, x):
+        if hasattr(self, "back"):
+            return self.back(x)
         if self.config["head_layer"] == "none":
             return x
         x = ACTIVATIONS[self.config["head_layer"]](self.head_layer(x))
@@ -331,6 +353,11 @@ class Model(Oracle):
         width = c["embedding_width"]
         embedding = nn.Embedding(vocabulary, width)
         self.add(name + ".tokens", embedding.weight)
+        if c["architecture"] == "causal-lm" and width != c["model"]:
+            # Positions are added after the projection.
+            embedding.projection = nn.Linear(width, c["model"], bias=False)
+            self.add_linear(name + ".projection", embedding.projection)
+            width = c["model"]
         if c["positions"].startswith("learned"):
             embedding.positions = nn.Parameter(torch.empty(c["max_length"] + c["position_offset"], width))
             self.add(name + ".positions", embedding.positions)
@@ -345,7 +372,17 @@ class Model(Oracle):
             self.add_linear(name + ".projection", embedding.projection)
         return embedding
 
+    def embedded_after_projection(self, embedding, tokens):
+        c = self.config
+        x = embedding(tokens) * (math.sqrt(c["model"]) if c["embedding_scale"] == "sqrt-model" else 1.0)
+        x = embedding.projection(x)
+        if c["positions"].startswith("learned"):
+            x = x + embedding.positions[c["position_offset"]:c["position_offset"] + tokens.shape[1]]
+        return embedding.norm(x) if c["embedding_norm"] else x
+
     def embedded(self, embedding, rectangle):
+        if self.config["architecture"] == "causal-lm" and hasattr(embedding, "projection"):
+            return self.embedded_after_projection(embedding, rectangle.tokens)
         x = self.embed_plainly(embedding, rectangle.tokens)
         if self.config["token_types"]:
             x = x + embedding.types(rectangle.types)

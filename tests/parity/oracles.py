@@ -171,7 +171,8 @@ class Oracle(nn.Module):
 
     def make_output(self, vocabulary, embedding):
         c = self.config
-        width = c["embedding_width"] if c.get("head_layer", "none") != "none" else c["model"]
+        is_narrow = c.get("head_layer", "none") != "none" or c["architecture"] == "causal-lm"
+        width = (c.get("embedding_width") if is_narrow else 0) or c["model"]
         self.output = nn.Linear(width, vocabulary, bias=c["output_bias"])
         if c["tie"] != "none":
             self.output.weight = embedding.weight

@@ -212,8 +212,8 @@ TEST(Tokenizer, KindsAreParsedByName) {
 TEST(Tokenizer, ATooLongSequenceIsDroppedTruncatedOrRefused) {
   const std::vector<TokenId> tokens{TokenId(7), TokenId(8), TokenId(9)};
   EXPECT_EQ(limit_length(tokens, {.max_length = 3}, "f:1"), tokens);
-  EXPECT_EQ(limit_length(tokens, {.max_length = 2, .policy = TooLong::drop}, "f:1"), std::nullopt);
-  EXPECT_EQ(limit_length(tokens, {.max_length = 2, .policy = TooLong::truncate}, "f:1"),
+  EXPECT_EQ(limit_length(tokens, {.max_length = 2, .too_long = TooLong::drop}, "f:1"), std::nullopt);
+  EXPECT_EQ(limit_length(tokens, {.max_length = 2, .too_long = TooLong::truncate}, "f:1"),
             (std::vector<TokenId>{TokenId(7), TokenId(8)}));
   expect_error<FormatError>([&] { limit_length(tokens, {.max_length = 2}, "f:1"); },
                             {"f:1: ", "3 tokens", "at most 2"});

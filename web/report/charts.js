@@ -50,36 +50,6 @@ function axis(high) {
   return high > 7200 ? {name: 'hours', unit: 3600} : high > 120 ? {name: 'minutes', unit: 60} : {name: 'seconds', unit: 1};
 }
 
-function ticks(low, high, count) {
-  const rough = (high - low) / Math.max(1, count), power = Math.pow(10, Math.floor(Math.log10(rough)));
-  const step = [1, 2, 2.5, 5, 10].map(x => x * power).find(x => x >= rough * 0.999);
-  const found = [];
-  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; ++i) found.push(i * step);
-  return found;
-}
-
-function logTicks(low, high) {
-  for (const digits of [[1], [1, 3], [1, 2, 5], [1, 1.5, 2, 3, 4, 5, 6, 8]]) {
-    const found = [];
-    for (let e = Math.floor(Math.log10(low)); e <= Math.log10(high); ++e)
-      for (const digit of digits) {
-        const tick = digit * Math.pow(10, e);
-        if (tick >= low * 0.999 && tick <= high * 1.001) found.push(tick);
-      }
-    if (found.length >= 3) return found;
-  }
-  return ticks(low, high, 4);
-}
-
-function extent(lists) {
-  let low = Infinity, high = -Infinity;
-  for (const list of lists) for (const value of list) if (isNumber(value)) {
-    low = Math.min(low, value);
-    high = Math.max(high, value);
-  }
-  return [low, high];
-}
-
 function verticalScale(spec, series) {
   let [low, high] = extent(series.map(s => s.y));
   if (spec.log && state.logarithmic && low > 0) {

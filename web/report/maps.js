@@ -1,45 +1,18 @@
 // Heat maps on canvases, a pixel per cell, with their labels as text around them.
 (() => {
 const dark = matchMedia('(prefers-color-scheme: dark)');
-const ramps = {
-  weight: {
-    light: [[255, 255, 255], [214, 229, 244], [120, 172, 219], [36, 104, 178], [9, 38, 94]],
-    dark: [[24, 28, 34], [32, 58, 97], [52, 110, 180], [130, 185, 240], [245, 250, 255]],
-  },
-  signed: {
-    light: [[158, 58, 12], [233, 155, 108], [252, 252, 250], [116, 168, 222], [16, 72, 148]],
-    dark: [[255, 176, 128], [160, 82, 40], [24, 28, 34], [44, 94, 158], [140, 192, 255]],
-  },
-};
 const repaints = [];
 dark.addEventListener('change', () => repaints.forEach(repaint => repaint()));
-
-function colors(name) {
-  const stops = ramps[name][dark.matches ? 'dark' : 'light'], table = [];
-  for (let i = 0; i < 256; ++i) {
-    // Most attention weights are small, so colour follows the square root.
-    const position = (name === 'weight' ? Math.sqrt(i / 255) : i / 255) * (stops.length - 1);
-    const below = Math.min(stops.length - 2, Math.floor(position)), share = position - below;
-    table.push(stops[below].map((x, c) => x + (stops[below + 1][c] - x) * share));
-  }
-  return table;
-}
 
 function paint(canvas, map, ramp) {
   canvas.width = map.columns;
   canvas.height = map.rows;
-  const context = canvas.getContext('2d'), image = context.createImageData(map.columns, map.rows), table = colors(ramp);
+  const context = canvas.getContext('2d'), image = context.createImageData(map.columns, map.rows), table = rampColors(ramp, dark.matches ? 'dark' : 'light');
   map.values.forEach((value, i) => {
     const [r, g, b] = table[value];
     image.data.set([r, g, b, 255], 4 * i);
   });
   context.putImageData(image, 0, 0);
-}
-
-function bytes(base64) {
-  const text = atob(base64), values = new Uint8Array(text.length);
-  for (let i = 0; i < text.length; ++i) values[i] = text.charCodeAt(i);
-  return values;
 }
 
 // Follows the pointer and the arrow keys over a field of cells and calls `select` with the cell, or with null.

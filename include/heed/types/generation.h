@@ -9,7 +9,9 @@
 
 #include "heed/types/interruption.h"
 #include "heed/types/names.h"
+#include "heed/types/sharing.h"
 #include "heed/types/token_scores.h"
+#include "heed/types/too_long.h"
 #include "heed/types/writing_rules.h"
 
 namespace heed {
@@ -31,9 +33,6 @@ struct SamplingOptions {
   uint64_t seed = 0;
 };
 
-// What happens to a prompt of more tokens than the model takes: it is refused, or its first tokens are dropped.
-enum class LongPrompts : uint8_t { refuse, truncate_left };
-
 // Who puts the tokens for a text's beginning and for other marks before and into a prompt.
 //   added    heed: what a model's documents begin with goes before the prompt, and "</s>" in it is four characters
 //   spelled  the prompt, which a chat template wrote: where it has a mark's piece, it has the mark, and none is added
@@ -41,12 +40,13 @@ enum class PromptMarks : uint8_t { added, spelled };
 
 struct GenerationOptions {
   SamplingOptions sampling;
-  int64_t beam = 1;               // above 1: beam search, without sampling
-  int64_t samples = 1;            // texts for each prompt; with beam search the best ones, at most `beam`
-  int64_t max_tokens = 200;       // of a text
-  std::vector<std::string> stop;  // a text ends before the first of these that appears
-  LongPrompts long_prompts = LongPrompts::refuse;
+  int64_t beam = 1;                    // above 1: beam search, without sampling
+  int64_t samples = 1;                 // texts for each prompt; with beam search the best ones, at most `beam`
+  int64_t max_tokens = 200;            // of a text
+  std::vector<std::string> stop;       // a text ends before the first of these that appears
+  TooLong too_long = TooLong::refuse;  // of a prompt
   Interruption interruption;
+  Sharing sharing = {};
   WritingRules rules = {};
   EachToken each = EachToken::left_out;  // whether completions have their tokens' log-probabilities
   // A regular expression that each text matches from beginning to end, and texts of which each text is one; see
@@ -57,7 +57,7 @@ struct GenerationOptions {
   // word. The beam must be larger than the number of their tokens.
   std::vector<std::string> force = {};
   PromptMarks marks = PromptMarks::added;
-  // Of the tokens listed by `each`: how many of the likeliest tokens are listed in its place, 0 to kMaxLikeliest.
+  // With `each`: how many of the likeliest tokens are listed in the place of each, 0 to kMaxLikeliest.
   int64_t likeliest = 0;
 };
 
@@ -94,8 +94,9 @@ class GenerationListener {
   };
 
   virtual ~GenerationListener() = default;
-  // The next token, where the options list each: before the piece that its text is in. A piece is the text of any number
-  // of tokens, of which the first and the last may be in two pieces; ScoredToken::text_offset says where each begins.
+  // The next token, where the options list each: before the piece that its text is in. A piece is the text of any
+  // number of tokens, of which the first and the last may be in two pieces; ScoredToken::text_offset says where each
+  // begins.
   virtual void on_token(const Text& /*text*/, const ScoredToken& /*token*/) {}
   virtual void on_piece(const Text& /*text*/, std::string_view /*piece*/) {}
   virtual void on_completion(const Text& /*text*/, const Completion& /*completion*/) {}

@@ -8,6 +8,7 @@
 
 #include "heed/types/letter_case.h"
 #include "heed/types/names.h"
+#include "heed/types/too_long.h"
 
 namespace heed {
 
@@ -72,12 +73,6 @@ struct TokenizerTraining {
   int64_t sample_lines = 5'000'000;       // for bpe and unigram, which hold them in memory: sampled evenly from more
   double coverage = 0.0;                  // share of all characters that the vocabulary covers; 0: 0.9995 (char: 1)
 };
-
-// What happens to a text of too many tokens. Where one cannot be left out, drop refuses it.
-enum class TooLong : uint8_t { drop, truncate, refuse };
-
-inline constexpr std::array<NamedValue<TooLong>, 3> kTooLongNames{
-    {{"drop", TooLong::drop}, {"truncate", TooLong::truncate}, {"refuse", TooLong::refuse}}};
 
 // What encode() puts around a text's tokens and what it does when they are too many.
 struct EncodingOptions {

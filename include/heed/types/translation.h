@@ -12,6 +12,7 @@
 
 #include "heed/types/interruption.h"
 #include "heed/types/names.h"
+#include "heed/types/sharing.h"
 #include "heed/types/token_scores.h"
 #include "heed/types/writing_rules.h"
 
@@ -36,8 +37,12 @@ enum class EarlyStopping : uint8_t { on, off, never };
 inline constexpr std::array<NamedValue<EarlyStopping>, 3> kEarlyStoppingNames{
     {{"true", EarlyStopping::on}, {"false", EarlyStopping::off}, {"never", EarlyStopping::never}}};
 
-//   score = (sum of log-probabilities) / length^length_penalty      length: tokens of the translation and its end
+// Whether the steps of a line's search are listed. Not with groups or alternatives.
+enum class SearchSteps : uint8_t { left_out, listed };
+
+//   score = (sum of log-probabilities l) / length^length_penalty      length: tokens of the translation and its end
 //         + coverage_penalty * (sum over source tokens of ln min(1, the attention that all target tokens paid to it))
+// where l is multiplied by repetition_penalty if the hypothesis has the token already, the start or a prompt included.
 // Of a model that knows several, as its vocabulary has them: "de", "deu_Latn", "de_DE". Empty: the model's own, or the
 // only one.
 struct LanguagePair {
@@ -53,6 +58,7 @@ struct TranslationOptions {
   int64_t max_length = 0;
   Alignments alignments = Alignments::none;
   Interruption interruption;
+  Sharing sharing = {};
   WritingRules rules = {};
   // How translations begin: one prefix for each line, "" for none; or none at all. They are part of the translations
   // and of their scores.
@@ -65,14 +71,26 @@ struct TranslationOptions {
   // What a token costs a group for each hypothesis of the groups before it that took the token in this step.
   double diversity = 0.5;
   double coverage_penalty = 0.0;
+  double repetition_penalty = 1.0;
   double patience = 1.0;  // with early stopping, a search ends with beam * patience translations
   EarlyStopping early_stopping = EarlyStopping::on;
   // The N most likely next tokens after the prefix, each with its best translation; 0: off.
   int64_t alternatives = 0;
   UnknownWords unknown = UnknownWords::keep;
   LanguagePair languages = {};
-  // Of the tokens listed by `each`: how many of the likeliest tokens are listed in its place, 0 to kMaxLikeliest.
+  // With `each`: how many of the likeliest tokens are listed in the place of each, 0 to kMaxLikeliest.
   int64_t likeliest = 0;
+  SearchSteps steps = SearchSteps::left_out;
+};
+
+// A hypothesis that a step of a search kept, or that ended in it.
+struct SearchedToken {
+  int64_t parent = -1;  // which of the step before it continues; -1: the beginning, or the prefix
+  int32_t id = 0;
+  std::string piece;                   // the last token
+  double token_log_probability = 0.0;  // of the last token
+  double log_probability = 0.0;        // of the whole hypothesis
+  bool ended = false;
 };
 
 // Token `target` of the translation attends most to token `source` of the line; both count from 0.
@@ -85,19 +103,22 @@ struct Translation {
   double score = 0.0, log_probability = 0.0;
   int64_t tokens = 0;  // the end included
   std::vector<AlignedPair> alignment;
-  std::vector<ScoredToken> each = {};  // where asked for: its tokens, the end included
+  // Where asked for: its tokens, the end included. Their offsets are those before unknown words were copied.
+  std::vector<ScoredToken> each = {};
+  // Where asked for, of a line's first translation: each step of its search, best first.
+  std::vector<std::vector<SearchedToken>> steps = {};
 };
 
-// Receives translations while they are written. All calls come from the thread that called translate(), so that the model
-// goes on meanwhile.
+// Receives translations while they are written. All calls come from the thread that called translate(), so that the
+// model goes on meanwhile.
 class TranslationListener {
  public:
   virtual ~TranslationListener() = default;
-  // Of the best translation of line number `line`, from 0: its next token, where the options list each, before the piece
+  // The next token of the best translation of line number `line`, from 0, where the options list each: before the piece
   // that its text is in.
   virtual void on_token(size_t /*line*/, const ScoredToken& /*token*/) {}
-  // What has become certain of its text; its pieces together are the text. It is one piece with a beam above 1, and where
-  // unknown words are copied.
+  // What has become certain of its text; its pieces together are the text. It is one piece with a beam above 1, and
+  // where unknown words are copied.
   virtual void on_piece(size_t /*line*/, std::string_view /*piece*/) {}
   // What is returned for the line, as soon as it is ready.
   virtual void on_translations(size_t /*line*/, std::span<const Translation> /*translations*/) {}

@@ -1,7 +1,5 @@
 #include "heed_cuda/device/emulation.h"
 
-#include <ucontext.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -10,21 +8,11 @@
 #include <random>
 #include <vector>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define HEED_ADDRESS_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HEED_ADDRESS_SANITIZER 1
-#endif
-#endif
-#ifdef HEED_ADDRESS_SANITIZER
-#include <sanitizer/common_interface_defs.h>
-#endif
+#include "heed_cuda/device/emulated_stack.h"
 
 namespace heed::cuda::emulation {
 namespace {
 
-constexpr size_t kStack = size_t{128} << 10;
 constexpr size_t kGuard = 64;  // bytes before and behind shared memory
 constexpr unsigned kLanes = 32;
 
@@ -49,13 +37,13 @@ struct Warp {
 };
 
 struct Fibre {
-  ucontext_t context;
-  std::unique_ptr<unsigned char[]> stack;
-  void* sanitizer_stack = nullptr;
+  Stack stack;
   Place place;
   Barrier* waits_for = nullptr;
   uint64_t passed_before = 0;
   bool ended = false;
+
+  bool ready() const { return !ended && (waits_for == nullptr || waits_for->passed != passed_before); }
 };
 
 // The block that a thread of this process runs.
@@ -75,7 +63,7 @@ class Block {
     }
     fibre.waits_for = &barrier;
     fibre.passed_before = barrier.passed;
-    to_scheduler(fibre, /*for_good=*/false);
+    fibre.stack.change_to(next());
   }
   Barrier& whole() { return barrier_; }
   unsigned index() const {
@@ -86,18 +74,17 @@ class Block {
 
  private:
   static void enter();
-  void to_fibre(Fibre& fibre);
-  void to_scheduler(Fibre& fibre, bool for_good);
   void prepare(dim3 grid, dim3 at, dim3 extent, size_t shared_bytes);
+  void begin_pass();
+  Stack& next();
   void check_guards() const;
 
-  ucontext_t scheduler_{};
-  void* scheduler_sanitizer_stack_ = nullptr;
-  const void* scheduler_bottom_ = nullptr;
-  size_t scheduler_size_ = 0;
+  Stack host_;
   std::vector<std::unique_ptr<Fibre>> fibres_;
   std::vector<Warp> warps_;
   std::vector<unsigned> order_;
+  size_t position_ = 0, ended_ = 0;  // in this pass over order_, and of all threads
+  bool moved_ = false;               // some thread has run in this pass
   std::vector<unsigned char> shared_;
   Barrier barrier_;
   Fibre* running_ = nullptr;
@@ -111,35 +98,13 @@ Block& current() {
 }
 
 void Block::enter() {
+  Stack::entered();
   Block& block = current();
-#ifdef HEED_ADDRESS_SANITIZER
-  __sanitizer_finish_switch_fiber(nullptr, &block.scheduler_bottom_, &block.scheduler_size_);
-#endif
   (*block.body_)();
   Fibre& fibre = *block.running_;
   fibre.ended = true;
-  block.to_scheduler(fibre, /*for_good=*/true);
-}
-
-void Block::to_fibre(Fibre& fibre) {
-  running_ = &fibre;
-#ifdef HEED_ADDRESS_SANITIZER
-  __sanitizer_start_switch_fiber(&scheduler_sanitizer_stack_, fibre.stack.get(), kStack);
-#endif
-  swapcontext(&scheduler_, &fibre.context);
-#ifdef HEED_ADDRESS_SANITIZER
-  __sanitizer_finish_switch_fiber(scheduler_sanitizer_stack_, nullptr, nullptr);
-#endif
-}
-
-void Block::to_scheduler(Fibre& fibre, [[maybe_unused]] bool for_good) {
-#ifdef HEED_ADDRESS_SANITIZER
-  __sanitizer_start_switch_fiber(for_good ? nullptr : &fibre.sanitizer_stack, scheduler_bottom_, scheduler_size_);
-#endif
-  swapcontext(&fibre.context, &scheduler_);
-#ifdef HEED_ADDRESS_SANITIZER
-  __sanitizer_finish_switch_fiber(fibre.sanitizer_stack, &scheduler_bottom_, &scheduler_size_);
-#endif
+  ++block.ended_;
+  fibre.stack.leave_to(block.next());
 }
 
 void Block::prepare(dim3 grid, dim3 at, dim3 extent, size_t shared_bytes) {
@@ -152,7 +117,6 @@ void Block::prepare(dim3 grid, dim3 at, dim3 extent, size_t shared_bytes) {
   barrier_ = {.expected = threads};
   while (fibres_.size() < threads) {
     fibres_.push_back(std::make_unique<Fibre>());
-    fibres_.back()->stack = std::make_unique<unsigned char[]>(kStack);
   }
   order_.resize(threads);
   std::iota(order_.begin(), order_.end(), 0U);
@@ -161,40 +125,47 @@ void Block::prepare(dim3 grid, dim3 at, dim3 extent, size_t shared_bytes) {
   }
   for (unsigned i = 0; i < threads; ++i) {
     Fibre& fibre = *fibres_[i];
-    getcontext(&fibre.context);
-    fibre.context.uc_stack.ss_sp = fibre.stack.get();
-    fibre.context.uc_stack.ss_size = kStack;
-    fibre.context.uc_link = nullptr;
-    makecontext(&fibre.context, &Block::enter, 0);
+    fibre.stack.begin(&Block::enter);
     fibre.place = {{i % extent.x, i / extent.x % extent.y, i / (extent.x * extent.y)}, at, extent, grid};
     fibre.waits_for = nullptr;
     fibre.ended = false;
   }
 }
 
+void Block::begin_pass() {
+  if (g_order == Order::shuffled) {
+    std::ranges::shuffle(order_, draws_);
+  }
+  position_ = 0;
+  moved_ = false;
+}
+
+// The thread that runs next, or the host when all have ended: passes go over all threads until none is left.
+Stack& Block::next() {
+  while (ended_ < order_.size()) {
+    while (position_ < order_.size()) {
+      Fibre& fibre = *fibres_[order_[position_++]];
+      if (fibre.ready()) {
+        fibre.waits_for = nullptr;
+        running_ = &fibre;
+        moved_ = true;
+        return fibre.stack;
+      }
+    }
+    if (!moved_) {
+      stop("some threads wait at a barrier that the others never reach");
+    }
+    begin_pass();
+  }
+  return host_;
+}
+
 void Block::run(dim3 grid, dim3 at, dim3 extent, size_t shared_bytes, const std::function<void()>& body) {
   body_ = &body;
   prepare(grid, at, extent, shared_bytes);
-  size_t ended = 0;
-  while (ended < order_.size()) {
-    if (g_order == Order::shuffled) {
-      std::ranges::shuffle(order_, draws_);
-    }
-    bool moved = false;
-    for (const unsigned i : order_) {
-      Fibre& fibre = *fibres_[i];
-      if (fibre.ended || (fibre.waits_for != nullptr && fibre.waits_for->passed == fibre.passed_before)) {
-        continue;
-      }
-      fibre.waits_for = nullptr;
-      to_fibre(fibre);
-      moved = true;
-      ended += fibre.ended ? 1 : 0;
-    }
-    if (!moved) {
-      stop("some threads wait at a barrier that the others never reach");
-    }
-  }
+  ended_ = 0;
+  begin_pass();
+  host_.change_to(next());
   check_guards();
 }
 

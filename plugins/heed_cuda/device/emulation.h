@@ -1,5 +1,5 @@
-// CUDA's words on a CPU, so that kernels run, and are tested, where there is no GPU. A launch runs the blocks of its grid
-// one after another; the threads of a block are fibres of the calling thread, which change at barriers and at the
+// CUDA's words on a CPU, so that kernels run, and are tested, where there is no GPU. A launch runs the blocks of its
+// grid one after another; the threads of a block are fibres of the calling thread, which change at barriers and at the
 // collectives of warps. Between two barriers they run in an order that can be set: a kernel whose result depends on it
 // has a race.
 #pragma once
@@ -31,7 +31,7 @@ struct Place {
 };
 Place& place();
 
-// Of the running block: as many bytes as the launch asked for, 0xff (NaN) at first.
+// The running block's: as many bytes as the launch asked for, 0xff (NaN) at first.
 unsigned char* shared_memory();
 
 void block_barrier();

@@ -1,5 +1,5 @@
-// What kernels are written in: CUDA, which nvcc compiles for a GPU, and which any other compiler takes with the words of
-// emulation.h, for a CPU. Both give the same results where a kernel keeps to these rules:
+// What kernels are written in: CUDA, which nvcc compiles for a GPU, and which any other compiler takes with the words
+// of emulation.h, for a CPU. Both give the same results where a kernel keeps to these rules:
 //   - blocks have a multiple of 32 threads, and all threads of a warp take part in its collectives;
 //   - all threads of a block reach each __syncthreads();
 //   - shared memory is dynamic, asked for at the launch (HEED_SHARED);

@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "base/errors.h"
-#include "heed_cuda/kernels/library_product.h"
+#include "heed_cuda/kernels/product/library_product.h"
 
 namespace heed::cuda {
 namespace {
@@ -47,8 +47,8 @@ using Description = Owned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy>;
 using Layout = Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
 using Preference = Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy>;
 
-// The library's matrices are column by column: its product is C^T = B A^T, whose left operand is our B. Ours row by row is
-// its transposed matrix.
+// The library's matrices are column by column: its product is C^T = B A^T, whose left operand is our B. Ours row by row
+// is its transposed matrix.
 struct Plan {
   Description description;
   Layout left, right, result;

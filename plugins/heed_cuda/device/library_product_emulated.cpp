@@ -1,5 +1,5 @@
 // The library's place on the CPU: plain sums, so that what the backend does around them is tested.
-#include "heed_cuda/kernels/library_product.h"
+#include "heed_cuda/kernels/product/library_product.h"
 
 namespace heed::cuda {
 namespace {

@@ -21,8 +21,8 @@ struct Block2d {
   int64_t from_stride = 0, to_stride = 0;
 };
 
-// What is enqueued, by any thread, runs in this order, behind the caller. Failures are reported as DeviceError by the call that notices
-// them, which may be a later one.
+// What is enqueued, by any thread, runs in this order, behind the caller. Failures are reported as DeviceError by the
+// call that notices them, which may be a later one.
 class Queue {
  public:
   // ConfigError where there is no such device, or no driver; the message says what to do.

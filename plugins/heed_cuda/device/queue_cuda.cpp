@@ -74,7 +74,7 @@ class CudaQueue final : public Queue {
   }
 
  private:
-  // Of the host's memory, which is pageable, CUDA has taken a copy when it returns.
+  // The host's memory is pageable: CUDA has taken a copy of it when it returns.
   void move(const void* from, void* to, const Block2d& block, cudaMemcpyKind kind) {
     if (block.rows == 0 || block.row_bytes == 0) {
       return;

@@ -37,6 +37,12 @@ void assume_labels(Recipe& recipe, InspectedModel& model) {
   }
 }
 
+std::string_view became(const ForeignWeights::Conversion& made) {
+  return made.to == StoredType::u8        ? "stay integers of four bits, scales rounded to bf16"
+         : made.from == ForeignType::q8_0 ? "become f16, since heed's int8 has one scale a row"
+                                          : "become f16, since heed's products lack such blocks";
+}
+
 InspectedModel inspected_foreign_model(const std::string& path) {
   const ForeignModel foreign = read_foreign_model(path);
   InspectedModel model;
@@ -50,10 +56,9 @@ InspectedModel inspected_foreign_model(const std::string& path) {
   const std::vector<std::string> notes = foreign.notes();
   model.notes.insert(model.notes.end(), notes.begin(), notes.end());
   for (const ForeignWeights::Conversion& made : model.foreign->conversions()) {
-    model.notes.push_back(fmt::format(
-        "{} matri{} in {} {}, relative error {:.1e}", made.tensors, made.tensors == 1 ? "x" : "ces", name_of(made.from),
-        made.to == StoredType::u8 ? "stay integers of four bits, scales rounded to bf16" : "become f16",
-        made.relative_error));
+    model.notes.push_back(fmt::format("{} matri{} in {} {}, relative error {:.1e}", made.tensors,
+                                      made.tensors == 1 ? "x" : "ces", name_of(made.from), became(made),
+                                      made.relative_error));
   }
   return model;
 }

@@ -171,7 +171,7 @@ class Probing {
   void load_weights() {
     const ModelFolder folder{options_.path};
     if (!holds_adapter(folder)) {
-      load_masters(*open_weights(folder, inspected_.config), *backend_, trainables_);
+      load_masters(*open_weights(folder, inspected_.config, BlocksAs::floats), *backend_, trainables_);
       return;
     }
     const AdaptedWeights adapted(folder, inspected_.config);

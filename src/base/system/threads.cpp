@@ -48,7 +48,7 @@ void relax() {
 
 }  // namespace
 
-ThreadPool::ThreadPool(int threads) : workers_(static_cast<size_t>(std::clamp(threads, 0, 1024))) {
+ThreadPool::ThreadPool(int threads) : used_(threads), workers_(static_cast<size_t>(std::clamp(threads, 0, 1024))) {
   require<ConfigError>(threads >= 1 && threads <= 1024, "threads", "expected 1 to 1024 threads, found {}", threads);
   for (int worker = 1; worker < threads; ++worker) {
     threads_.emplace_back([this, worker] { work(worker); });
@@ -58,6 +58,7 @@ ThreadPool::ThreadPool(int threads) : workers_(static_cast<size_t>(std::clamp(th
 
 ThreadPool::~ThreadPool() {
   stopping_ = true;
+  use_threads(threads());
   round_.fetch_add(1);
   round_.notify_all();
   for (std::thread& thread : threads_) {
@@ -65,9 +66,17 @@ ThreadPool::~ThreadPool() {
   }
 }
 
+void ThreadPool::use_threads(int most) {
+  const int used = std::clamp(most, 1, threads());
+  if (used_.exchange(used) != used) {
+    used_.notify_all();
+  }
+}
+
 void ThreadPool::run_erased(int64_t tasks, Invoke invoke, void* context) {
   ensure(tasks >= 0 && tasks < (int64_t{1} << 31), "threads", "{} tasks in one call", tasks);
-  if (current_pool != nullptr || threads_.empty() || tasks <= 1) {
+  const int used = used_.load(std::memory_order_relaxed);
+  if (current_pool != nullptr || used == 1 || tasks <= 1) {
     run_serially(tasks, invoke, context, current_pool == this ? current_worker : 0);
     return;
   }
@@ -77,8 +86,8 @@ void ThreadPool::run_erased(int64_t tasks, Invoke invoke, void* context) {
   completed_.store(0, std::memory_order_relaxed);
   tasks_ = static_cast<uint32_t>(tasks);
   int64_t begin = 0;
-  for (int worker = 0; worker < threads(); ++worker) {
-    const int64_t end = first_task(tasks, worker + 1, threads());
+  for (int worker = 0; worker < used; ++worker) {
+    const int64_t end = first_task(tasks, worker + 1, used);
     const uint64_t ticket = static_cast<uint64_t>(end) << 32 | static_cast<uint64_t>(begin);
     workers_[static_cast<size_t>(worker)].ticket.store(ticket, std::memory_order_release);
     begin = end;
@@ -144,6 +153,10 @@ void ThreadPool::work(int worker) {
     const uint32_t seen_round = round_.load();
     if (stopping_.load()) {
       return;
+    }
+    if (const int used = used_.load(); worker >= used) {
+      used_.wait(used);
+      continue;
     }
     while (claim_and_run(worker)) {
     }

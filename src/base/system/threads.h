@@ -30,6 +30,9 @@ class ThreadPool {
   static int64_t first_task(int64_t tasks, int64_t worker, int64_t threads) { return worker * tasks / threads; }
 
   int threads() const { return static_cast<int>(workers_.size()); }
+  // From the next run() on, only the first `most` workers begin tasks; the others leave their processors to whoever
+  // needs them. Called by the caller of run(), at least 1.
+  void use_threads(int most);
 
   // Calls body(task, worker) for each task in [0, tasks). Returns when all are done. One caller at a time. A call from
   // within one of several tasks runs serially: as that task's worker, or, where the task is another pool's, as worker
@@ -62,6 +65,7 @@ class ThreadPool {
   std::atomic<uint32_t> round_{0};      // bumped when work arrives; sleeping workers wait on it
   std::atomic<uint32_t> completed_{0};  // tasks of this round that have ended; the caller waits on it
   std::atomic<int> sleepers_{0};
+  std::atomic<int> used_;  // workers that begin tasks; the others wait on it
   std::atomic<bool> stopping_{false};
   Invoke invoke_ = nullptr;
   void* context_ = nullptr;

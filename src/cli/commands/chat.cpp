@@ -150,7 +150,7 @@ Command chat_command() {
                   sampling_options(generation.sampling),
                   rule_options(generation.rules),
                   draft_options(options->drafts),
-                  {flag("--cut-prompt", generation.long_prompts, LongPrompts::truncate_left,
+                  {flag("--cut-prompt", generation.too_long, TooLong::truncate,
                         "cut a conversation that is too long for the model, from the left")}})),
       .run = [options] { chat(*options); },
       .footer =

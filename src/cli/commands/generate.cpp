@@ -47,12 +47,20 @@ GenerationOptions generation_options(const GenerateOptions& options) {
   return generation;
 }
 
+std::string in_json(const LikelyToken& token) {
+  return fmt::format("\"token\": {}, \"log_probability\": {:.6f}", json_string(token.piece), token.log_probability);
+}
+
 std::vector<std::string> in_json(const std::vector<ScoredToken>& tokens) {
   std::vector<std::string> objects;
   objects.reserve(tokens.size());
   for (const ScoredToken& token : tokens) {
-    objects.push_back(
-        fmt::format("{{\"token\": {}, \"log_probability\": {:.6f}}}", json_string(token.piece), token.log_probability));
+    std::vector<std::string> likeliest;
+    std::ranges::transform(token.likeliest, std::back_inserter(likeliest),
+                           [](const LikelyToken& one) { return "{" + in_json(one) + "}"; });
+    const std::string listed =
+        likeliest.empty() ? "" : fmt::format(", \"likeliest\": [{}]", fmt::join(likeliest, ", "));
+    objects.push_back("{" + in_json(token) + listed + "}");
   }
   return objects;
 }
@@ -296,14 +304,16 @@ Command generate_command() {
                    option("--choices FILE", options->choices, "the text is one of this file's lines"),
                    option("--force TEXT", generation.force, "with --beam: every text contains this text")},
                   draft_options(options->drafts),
-                  {flag("--cut-prompt", generation.long_prompts, LongPrompts::truncate_left,
+                  {flag("--cut-prompt", generation.too_long, TooLong::truncate,
                         "cut prompts that are too long for the model, from the left"),
                    flag("--json", options->json,
                         "print one JSON object per line: prompt, text, tokens, log_probability, reason (end, "
                         "stop, length or deadline); with drafts, drafted and accepted. Lines of prompts may be "
                         "conversations then: {\"messages\": [{\"role\": \"user\", \"content\": \"...\"}]}"),
                    needing("--json", flag("--token-scores", generation.each, EachToken::listed,
-                                          "add the tokens and their log-probabilities"))}})),
+                                          "add the tokens and their log-probabilities")),
+                   needing("--token-scores", option("--likeliest N", generation.likeliest,
+                                                    "add the N likeliest tokens in the place of each, at most 20"))}})),
       .processes = Processes::several,
       .run =
           [options] {

@@ -22,15 +22,15 @@ void take_defaults(const GivenOptions& given, const GenerationOptions& of_model,
   given.take("--max-tokens", of_model.max_tokens, options.max_tokens);
   given.take("--min-tokens", of_model.rules.min_length, options.rules.min_length);
   given.take("--no-repeat-ngram", of_model.rules.no_repeat_ngram, options.rules.no_repeat_ngram);
+  SamplingOptions& sampling = options.sampling;
+  given.take("--repetition-penalty", of_model.sampling.repetition_penalty, sampling.repetition_penalty);
   if (options.beam > 1) {
     return;
   }
-  SamplingOptions& sampling = options.sampling;
   given.take("--temperature", of_model.sampling.temperature, sampling.temperature);
   given.take("--top-k", of_model.sampling.top_k, sampling.top_k);
   given.take("--top-p", of_model.sampling.top_p, sampling.top_p);
   given.take("--min-p", of_model.sampling.min_p, sampling.min_p);
-  given.take("--repetition-penalty", of_model.sampling.repetition_penalty, sampling.repetition_penalty);
 }
 
 }  // namespace heed::cli

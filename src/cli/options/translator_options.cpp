@@ -21,8 +21,8 @@ Option ensemble_option(ModelOptions& options) {
 
 Option shortlist_option(std::string& file) {
   return option("--shortlist FILE", file,
-                "each line's translations have only the tokens that this file of heed shortlist leaves it; scores are "
-                "among these");
+                "each line's translations have only the tokens that this file of heed shortlist, or of Marian's "
+                "lexical shortlists, leaves it; scores are among these");
 }
 
 Option context_option(ModelOptions& options) {
@@ -51,6 +51,7 @@ void SearchChoice::take_defaults(const TranslationOptions& of_model) {
   given.take("--max-tokens", of_model.max_length, options.max_length);
   given.take("--min-tokens", of_model.rules.min_length, options.rules.min_length);
   given.take("--no-repeat-ngram", of_model.rules.no_repeat_ngram, options.rules.no_repeat_ngram);
+  given.take("--repetition-penalty", of_model.repetition_penalty, options.repetition_penalty);
 }
 
 std::vector<Option> search_options(SearchChoice& choice) {
@@ -69,6 +70,8 @@ std::vector<Option> search_options(SearchChoice& choice) {
        rule_options(options.rules),
        {option("--coverage-penalty A", options.coverage_penalty,
                "add A * (sum over source tokens of ln min(1, attention paid to it)) to the score"),
+        option("--repetition-penalty A", options.repetition_penalty,
+               "multiply the log-probabilities of tokens that the translation has already; 1: off"),
         option("--patience A", options.patience, "stop after A * beam finished hypotheses"),
         option("--unknown NAME", options.unknown, kUnknownWordsNames,
                "unknown words: keep, avoid, or copy the source word that they attend to most")}}));

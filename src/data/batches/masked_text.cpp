@@ -80,10 +80,11 @@ int32_t Masking::replacement(int32_t token, RandomKey key, uint64_t row) const {
   return replacements_[static_cast<size_t>(draw(key, "token", row) * choices)];
 }
 
-MaskedText Masking::apply(RaggedTokens text, RandomKey key) const {
-  const Segments& segments = text.segments;
-  const std::vector<int32_t> ids = text.ids;
-  std::vector<int32_t> expected(ids.size(), MaskedText::kNothing);
+TokenBatch Masking::apply(Sequences text, RandomKey key) const {
+  const Segments& segments = text.segments();
+  const std::span<const int32_t> ids = text.tokens().ids();
+  std::vector<int32_t> seen(ids.begin(), ids.end());
+  std::vector<int32_t> expected(ids.size(), Targets::kIgnored);
   for (int64_t s = 0; s < segments.count(); ++s) {
     bool chosen = false;
     for (int64_t r = segments.begin(s); r < segments.end(s); ++r) {
@@ -94,18 +95,22 @@ MaskedText Masking::apply(RaggedTokens text, RandomKey key) const {
       }
       if (chosen && maskable_[static_cast<size_t>(ids[at])]) {
         expected[at] = ids[at];
-        text.ids[at] = replacement(ids[at], key, row);
+        seen[at] = replacement(ids[at], key, row);
       }
     }
   }
-  return {std::move(text), std::move(expected)};
+  text.set_tokens(std::move(seen));
+  return {std::move(text), Targets(std::move(expected))};
 }
 
-bool Masking::mask_first_maskable(MaskedText& text) const {
-  for (size_t row = 0; row < text.expected.size(); ++row) {
-    int32_t& id = text.tokens.ids[row];
-    if (maskable_[static_cast<size_t>(id)]) {
-      text.expected[row] = std::exchange(id, mask_);
+bool Masking::mask_first_maskable(TokenBatch& text) const {
+  const std::span<const int32_t> ids = text.tokens.tokens().ids(), expected = text.expected.ids();
+  std::vector<int32_t> seen(ids.begin(), ids.end()), now_expected(expected.begin(), expected.end());
+  for (size_t row = 0; row < seen.size(); ++row) {
+    if (maskable_[static_cast<size_t>(seen[row])]) {
+      now_expected[row] = std::exchange(seen[row], mask_);
+      text.tokens.set_tokens(std::move(seen));
+      text.expected = Targets(std::move(now_expected));
       return true;
     }
   }
@@ -131,12 +136,12 @@ std::vector<int32_t> MarkedText::types(std::span<const RowRange> ranges, TokenId
   return types;
 }
 
-RaggedTokens MarkedText::read(std::span<const RowRange> ranges, uint64_t first_row) const {
-  RaggedTokens text;
+Sequences MarkedText::read(std::span<const RowRange> ranges, uint64_t first_row) const {
+  std::vector<int32_t> ids;
   std::vector<int64_t> lengths;
   for (const auto& [begin, end] : ranges) {
     ensure(0 <= begin && begin < end && end <= size(), "text", "tokens {} to {} of {}", begin, end, size());
-    corpus_.store().read_between(begin, end, text.ids);
+    corpus_.store().read_between(begin, end, ids);
     int64_t document = corpus_.document_of(begin);
     for (int64_t at = begin; at < end; ++document) {
       const int64_t stop = borders_ == DocumentBorders::crossed ? end : std::min(end, corpus_.store().end(document));
@@ -144,8 +149,7 @@ RaggedTokens MarkedText::read(std::span<const RowRange> ranges, uint64_t first_r
       at = stop;
     }
   }
-  text.segments = Segments(lengths, first_row);
-  return text;
+  return Sequences(std::move(ids), Segments(lengths, first_row));
 }
 
 }  // namespace heed

@@ -21,19 +21,16 @@ struct MaskingRules {
   void validate() const;
 };
 
-// A text with its chosen tokens changed, and what they were: RaggedText::kNothing for the others.
-using MaskedText = RaggedText;
-
 class Masking {
  public:
   // ConfigError for words, where the tokenizer's tokens are characters or bytes, which belong to no word.
   Masking(const Tokenizer& tokenizer, TokenId mask, const MaskingRules& rules);
 
   // Each row draws by its number in the whole update, so that cutting an update into batches changes no draw. pad, bos,
-  // eos, sep and the mask token itself are never chosen.
-  MaskedText apply(RaggedTokens text, RandomKey key) const;
+  // eos, sep and the mask token itself are never chosen. The chosen tokens are expected, and nothing elsewhere.
+  TokenBatch apply(Sequences text, RandomKey key) const;
   // For an update in which nothing was chosen: masks its first token that may be chosen. False if there is none.
-  bool mask_first_maskable(MaskedText& text) const;
+  bool mask_first_maskable(TokenBatch& text) const;
 
  private:
   bool begins_word(std::span<const int32_t> ids, int64_t row) const;
@@ -54,7 +51,7 @@ class MarkedText {
 
   int64_t size() const { return corpus_.tokens(); }
   // One segment for each document in a range, or, where borders are crossed, for each range.
-  RaggedTokens read(std::span<const RowRange> ranges, uint64_t first_row = 0) const;
+  Sequences read(std::span<const RowRange> ranges, uint64_t first_row = 0) const;
   // Where documents are pairs: 0 for the tokens of the first text and the separator, 1 for those of the second.
   std::vector<int32_t> types(std::span<const RowRange> ranges, TokenId separator) const;
 

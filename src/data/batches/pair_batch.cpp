@@ -42,10 +42,6 @@ void append(const std::vector<int32_t>& tokens, std::vector<int32_t>& all) {
 
 }  // namespace
 
-std::span<const int32_t> RaggedTokens::sequence(int64_t s) const {
-  return std::span(ids).subspan(static_cast<size_t>(segments.begin(s)), static_cast<size_t>(segments.length(s)));
-}
-
 SentenceLengths pair_lengths(const Corpus& corpus, const SentenceMarks& special) {
   check(corpus, special);
   const int64_t source_specials = std::ssize(special.before_source) + std::ssize(special.after_source);
@@ -56,30 +52,28 @@ SentenceLengths pair_lengths(const Corpus& corpus, const SentenceMarks& special)
   };
 }
 
-RaggedPairs make_pairs(const Corpus& corpus, std::span<const int64_t> sentences, const SentenceMarks& special,
-                       const PairChanges& changes) {
+PairBatch make_pairs(const Corpus& corpus, std::span<const int64_t> sentences, const SentenceMarks& special,
+                     const PairChanges& changes, FirstRows first) {
   check(corpus, special);
-  RaggedPairs pairs;
+  std::vector<int32_t> sources, inputs, expected;
   std::vector<int64_t> source_lengths, target_lengths;
   for (const int64_t sentence : sentences) {
-    const auto source_begin = std::ssize(pairs.source.ids);
-    append(special.before_source, pairs.source.ids);
-    append(tokens_of(corpus.source(), sentence, changes.source), pairs.source.ids);
-    append(special.after_source, pairs.source.ids);
-    source_lengths.push_back(std::ssize(pairs.source.ids) - source_begin);
+    const auto source_begin = std::ssize(sources), target_begin = std::ssize(inputs);
+    append(special.before_source, sources);
+    append(tokens_of(corpus.source(), sentence, changes.source), sources);
+    append(special.after_source, sources);
+    source_lengths.push_back(std::ssize(sources) - source_begin);
 
     std::vector<int32_t> target = special.before_target;
     append(tokens_of(corpus.target(), sentence, changes.target), target);
-    pairs.target.ids.push_back(special.begin.value);
-    append(target, pairs.target.ids);
-    append(target, pairs.expected);
-    pairs.expected.push_back(special.end.value);
-    target_lengths.push_back(static_cast<int64_t>(target.size()) + 1);
-    pairs.origins.push_back(corpus.origin(sentence));
+    inputs.push_back(special.begin.value);
+    append(target, inputs);
+    append(target, expected);
+    expected.push_back(special.end.value);
+    target_lengths.push_back(std::ssize(inputs) - target_begin);
   }
-  pairs.source.segments = Segments(source_lengths);
-  pairs.target.segments = Segments(target_lengths);
-  return pairs;
+  return {SourceSequences(std::move(sources), Segments(source_lengths, first.source)),
+          TargetSequences(std::move(inputs), Segments(target_lengths, first.target)), Targets(std::move(expected))};
 }
 
 std::string describe_origins(const Corpus& corpus, std::span<const int64_t> sentences) {

@@ -10,29 +10,15 @@
 #include "base/strong.h"
 #include "data/batches/batches.h"
 #include "data/corpus/corpus.h"
-#include "tensor/segments.h"
+#include "tensor/batches.h"
 
 namespace heed {
-
-// Sequences stored end to end.
-struct RaggedTokens {
-  std::vector<int32_t> ids;
-  Segments segments;
-
-  std::span<const int32_t> sequence(int64_t s) const;
-};
 
 // The ids around a sentence. The decoder reads begin, b1 .. bm, t1 .. tn, where b are those before the target, and is
 // expected to predict b1 .. bm, t1 .. tn, end.
 struct SentenceMarks {
   TokenId begin, end;
   std::vector<int32_t> before_source = {}, after_source = {}, before_target = {};
-};
-
-struct RaggedPairs {
-  RaggedTokens source, target;    // the target as input, shifted right
-  std::vector<int32_t> expected;  // one for each row of the target
-  std::vector<LineOrigin> origins;
 };
 
 // The number of rows of each pair, for BatchStream. The corpus must outlive it.
@@ -45,9 +31,14 @@ struct PairChanges {
   TokenChange source, target;
 };
 
+// The index of each side's first row in the whole update, when a batch is one shard of it.
+struct FirstRows {
+  uint64_t source = 0, target = 0;
+};
+
 // ShapeError for a special token outside its vocabulary, or a corpus that does not have two sides.
-RaggedPairs make_pairs(const Corpus& corpus, std::span<const int64_t> sentences, const SentenceMarks& special,
-                       const PairChanges& changes = {});
+PairBatch make_pairs(const Corpus& corpus, std::span<const int64_t> sentences, const SentenceMarks& special,
+                     const PairChanges& changes = {}, FirstRows first = {});
 
 // Where a batch's sentences come from, for messages: "a.de:3 | a.en:3, a.de:7 | a.en:7 and 126 more".
 std::string describe_origins(const Corpus& corpus, std::span<const int64_t> sentences);

@@ -30,13 +30,13 @@ int64_t TextRows::document_at(int64_t row) const {
   return low;
 }
 
-RaggedText TextRows::read(std::span<const RowRange> ranges, uint64_t first_row) const {
-  RaggedText text;
+TokenBatch TextRows::read(std::span<const RowRange> ranges, uint64_t first_row) const {
+  std::vector<int32_t> ids, expected;
   std::vector<int64_t> lengths;
   // Tokens [begin, end), and the expected ones, shifted by one.
   const auto append = [&](int64_t begin, int64_t end) {
-    corpus_.store().read_between(begin, end, text.tokens.ids);
-    corpus_.store().read_between(begin + 1, end + 1, text.expected);
+    corpus_.store().read_between(begin, end, ids);
+    corpus_.store().read_between(begin + 1, end + 1, expected);
     lengths.push_back(end - begin);
   };
   for (const RowRange& range : ranges) {
@@ -44,9 +44,9 @@ RaggedText TextRows::read(std::span<const RowRange> ranges, uint64_t first_row) 
            range.begin, range.end, size());
     if (borders_ == DocumentBorders::crossed) {
       append(range.begin, range.end);
-      const auto first = static_cast<int64_t>(text.expected.size()) - (range.end - range.begin);
+      const auto first = std::ssize(expected) - (range.end - range.begin);
       for (int64_t d = corpus_.document_of(range.begin); corpus_.store().end(d) <= range.end; ++d) {
-        text.expected[static_cast<size_t>(first + corpus_.store().end(d) - 1 - range.begin)] = RaggedText::kNothing;
+        expected[static_cast<size_t>(first + corpus_.store().end(d) - 1 - range.begin)] = Targets::kIgnored;
       }
       continue;
     }
@@ -59,8 +59,7 @@ RaggedText TextRows::read(std::span<const RowRange> ranges, uint64_t first_row) 
       }
     }
   }
-  text.tokens.segments = Segments(lengths, first_row);
-  return text;
+  return {Sequences(std::move(ids), Segments(lengths, first_row)), Targets(std::move(expected))};
 }
 
 std::string TextRows::where(RowRange range) const {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "data/batches/batches.h"
-#include "data/batches/pair_batch.h"
 #include "data/corpus/text_corpus.h"
+#include "tensor/batches.h"
 
 namespace heed {
 
@@ -19,15 +19,6 @@ struct RowRange {
   bool operator==(const RowRange&) const = default;
 };
 
-// Input tokens, and for each the token that is expected next.
-struct RaggedText {
-  // No token is expected: after the end of a document, where borders are crossed.
-  static constexpr int32_t kNothing = -1;
-
-  RaggedTokens tokens;
-  std::vector<int32_t> expected;
-};
-
 // A text as rows, one for each token that has a next one. Where borders are kept, a document's last token has none.
 class TextRows {
  public:
@@ -36,9 +27,10 @@ class TextRows {
   TextRows(TextCorpus&& corpus, DocumentBorders borders) = delete;
 
   int64_t size() const;
-  // One segment for each document in a range, or, where borders are crossed, for each range. `first_row` is the index
-  // of the first row in the whole update, when this is one shard of it.
-  RaggedText read(std::span<const RowRange> ranges, uint64_t first_row = 0) const;
+  // One segment for each document in a range, or, where borders are crossed, for each range; then nothing is expected
+  // after the end of a document. `first_row` is the index of the first row in the whole update, when this is one shard
+  // of it.
+  TokenBatch read(std::span<const RowRange> ranges, uint64_t first_row = 0) const;
 
   // "input.txt:8 to 12, input.txt:104 to 107 and 10 more"; and all of them, one per line.
   std::string describe(std::span<const RowRange> ranges) const;

@@ -27,6 +27,7 @@ class PagePool {
   void copy_rows(int32_t from, int32_t to, int64_t count);  // the first tokens of a page
   void make_some();                                         // so that there is memory, whether it is used or not
   int64_t in_use() const { return static_cast<int64_t>(readers_.size() - free_.size()); }
+  int64_t free() const { return static_cast<int64_t>(free_.size()); }
 
   // A page holds, for each layer, a block of rows of keys and one of values. Views of a layer begin at its block in
   // page 0, and go to the end; they are valid until a page is taken.

@@ -20,6 +20,16 @@ void forbid_repetition(std::span<const int32_t> tokens, size_t n, ForbiddenToken
   }
 }
 
+void forbid_ends_of_words(std::span<const int32_t> tokens, const std::vector<std::vector<int32_t>>& words,
+                          ForbiddenTokens& forbidden) {
+  for (const std::vector<int32_t>& word : words) {
+    const std::span begin = std::span(word).first(word.size() - 1);
+    if (tokens.size() >= begin.size() && std::ranges::equal(tokens.last(begin.size()), begin)) {
+      forbidden.add(word.back());
+    }
+  }
+}
+
 void follow(const TokenAutomaton& automaton, std::span<const int32_t> prompt, std::span<const int32_t> text,
             AutomatonWalk& walk) {
   if (walk.written < 0) {
@@ -80,6 +90,7 @@ void TokenRules::forbid(const RuledText& text, AutomatonWalk& walk, ForbiddenTok
   if (writing.no_repeat_ngram > 0) {
     forbid_repetition(text.tokens, static_cast<size_t>(writing.no_repeat_ngram), forbidden);
   }
+  forbid_ends_of_words(text.tokens, bad_words, forbidden);
 }
 
 }  // namespace heed

@@ -57,12 +57,16 @@ struct RuledText {
 
 struct TokenRules {
   std::vector<int32_t> suppressed = {};  // tokens that never come
+  // Runs of several tokens that never come: after the others, the last one is forbidden. A prompt may end in a part.
+  std::vector<std::vector<int32_t>> bad_words = {};
   int32_t eos = 3;
   WritingRules writing = {};
   std::shared_ptr<const TokenAutomaton> automaton = {};  // of the texts that may be written; none: all
 
   // Whether what may come next depends on the text.
-  bool look_at_text() const { return writing.min_length > 1 || writing.no_repeat_ngram > 0 || automaton != nullptr; }
+  bool look_at_text() const {
+    return writing.min_length > 1 || writing.no_repeat_ngram > 0 || automaton != nullptr || !bad_words.empty();
+  }
 
   // Finds the tokens that must not come next. The walk is new, or has read a prefix of this text; it goes on to the
   // end.

@@ -1,6 +1,7 @@
 #include "decode/scheduling/request_batch.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace heed {
 namespace {
@@ -11,28 +12,38 @@ constexpr size_t kShort = kMaxDraftTokens + 1;  // the most that a text reads in
 }  // namespace
 
 void RequestBatch::join(std::span<Request* const> requests) {
-  if (requests.empty()) {
+  std::vector<Joining> joining;
+  joining.reserve(requests.size());
+  for (Request* const request : requests) {
+    joining.push_back({request});
+  }
+  join(joining);
+}
+
+void RequestBatch::join(std::span<const Joining> joining) {
+  if (joining.empty()) {
     return;
   }
   std::vector<std::vector<int32_t>> sources;
-  sources.reserve(requests.size());
-  for (const Request* request : requests) {
+  sources.reserve(joining.size());
+  for (const auto& [request, priority] : joining) {
     sources.emplace_back(request->source().begin(), request->source().end());
   }
   const std::vector<SequenceId> sequences = context_.stepper.begin(sources);
   std::vector<Candidates> candidates;
-  for (size_t i = 0; i < requests.size(); ++i) {
-    if (!requests[i]->candidates().empty()) {
-      candidates.push_back({sequences[i], requests[i]->candidates()});
+  for (size_t i = 0; i < joining.size(); ++i) {
+    if (!joining[i].request->candidates().empty()) {
+      candidates.push_back({sequences[i], joining[i].request->candidates()});
     }
   }
   if (!candidates.empty()) {
     context_.stepper.restrict_to(candidates);
   }
-  for (size_t i = 0; i < requests.size(); ++i) {
-    requests[i]->begin(context_, sequences[i]);
-    members_.push_back({.request = requests[i], .prompt = {}});
+  for (size_t i = 0; i < joining.size(); ++i) {
+    joining[i].request->begin(context_, sequences[i]);
+    members_.push_back({.request = joining[i].request, .priority = joining[i].priority, .prompt = {}});
   }
+  std::ranges::stable_sort(members_, std::greater(), &Member::priority);
 }
 
 void RequestBatch::remove(Request& request) {
@@ -63,7 +74,7 @@ void RequestBatch::begin_drafts() {
   }
 }
 
-// First the requests that read little, then parts of prompts, in the order in which they came.
+// First the requests that read little, then parts of prompts, in the order of the members.
 void RequestBatch::list_new_tokens() {
   new_tokens_.clear();
   tokens_ = rows_ = 0;

@@ -22,8 +22,13 @@ class RequestBatch {
 
   bool empty() const { return members_.empty(); }
 
+  struct Joining {
+    Request* request;
+    int priority = 0;  // whose prompt is higher is read before others
+  };
   // BudgetError when there is no room; then none has joined.
-  void join(std::span<Request* const> requests);
+  void join(std::span<const Joining> joining);
+  void join(std::span<Request* const> requests);  // with one priority
   // The request leaves before it is done.
   void remove(Request& request);
 
@@ -34,10 +39,12 @@ class RequestBatch {
   // Returns the requests that left in this step. What the stepper throws goes to the caller; the batch cannot be used
   // any more then.
   const std::vector<Ended>& step();
+  int64_t tokens() const { return tokens_; }  // that the last step read
 
  private:
   struct Member {
     Request* request;
+    int priority;
     std::optional<NewTokens> prompt;  // what is left of one that is read in parts
     int64_t first_row = 0, rows = 0;  // that it gets in this step
   };
@@ -50,7 +57,7 @@ class RequestBatch {
 
   SamplingMemory memory_;
   StepContext context_;
-  std::vector<Member> members_;
+  std::vector<Member> members_;  // by priority, and then in the order in which they came
   std::vector<Ended> ended_;
   std::vector<DraftTask> tasks_;
   std::vector<NewTokens> asked_, new_tokens_;

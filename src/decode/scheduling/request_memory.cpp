@@ -10,11 +10,11 @@ namespace {
 
 // docs/decoding.md promises 1.15 times the weights and 60 MB. The program, its libraries and the tokenizers take about
 // 20 MB; each of two lanes loses up to 5 MB to pages of the system that it fills in part.
-constexpr int64_t kFixedBytes = 30'000'000;  // of all lanes together
+constexpr int64_t kFixedBytes = 36'000'000;  // of all lanes together
 constexpr double kShareOfWeights = 0.15;
 constexpr int64_t kLeastBytesOfLane = 8 << 20;  // however many lanes there are
 
-constexpr int64_t kShareOfPasses = 4;       // a quarter
+constexpr int64_t kShareOfPasses = 8;       // an eighth
 constexpr int64_t kMinSourceTokens = 256;   // fewer would make products slow
 constexpr int64_t kMaxSourceTokens = 2048;  // more would not make them faster
 constexpr int64_t kWidthsOfToken = 8;       // of activations in the encoder, beside the inner layer
@@ -61,7 +61,7 @@ RequestMemory::Need RequestMemory::need_of(const Request& request) const {
 
 bool RequestMemory::fits(const Need& of_all, Share share) const {
   const int64_t bytes = of_all.cached + std::max<int64_t>(0, of_all.scores - pass_bytes_);
-  return (share == Share::half ? 2 : 1) * bytes <= cache_bytes_;
+  return share == Share::whole ? bytes <= cache_bytes_ : 4 * bytes <= 3 * cache_bytes_;
 }
 
 int64_t RequestMemory::tokens_at_first() const { return kBudgetsAtFirst * cache_bytes_ / page_bytes_ * page_tokens_; }

@@ -29,7 +29,7 @@ class RequestMemory {
   };
   Need need_of(const Request& request) const;  // nothing: it does not know its length
 
-  enum class Share : uint8_t { whole, half };
+  enum class Share : uint8_t { whole, three_quarters };
   // Whether requests of a lane keep to this share of the budget together. One alone may take more.
   bool fits(const Need& of_all, Share share = Share::whole) const;
   // The tokens of sources that are read together, so that the encoder's activations keep to the budget too.

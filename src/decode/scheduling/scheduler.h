@@ -3,21 +3,20 @@
 #pragma once
 
 #include <condition_variable>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <vector>
 
-#include "decode/scheduling/request_batch.h"
-#include "decode/scheduling/request_memory.h"
-#include "heed/types/interruption.h"
+#include "base/fair_queue.h"
+#include "decode/scheduling/worker.h"
+#include "heed/types/model_load.h"
 #include "kernels/lanes.h"
 
 namespace heed {
 
 // A model with the threads that run it. Any number of threads may use it at once. Each lane has a worker, which takes
 // requests and has a stepper of its own: small batches finish sooner side by side, each on one thread, than one large
-// batch with all threads within each op. A request that is alone has all threads.
+// batch with all threads within each op. A request that is alone has all threads, until others come.
 class Scheduler {
  public:
   // What the arguments refer to must outlive it. With `drafting`, texts are drafted. `step_bytes` as of RequestMemory.
@@ -32,30 +31,30 @@ class Scheduler {
   Lanes& lanes() { return lanes_; }  // for what is not written token by token
 
   // Returns when each request is done or has been interrupted. When one throws, the others of this call are given up,
-  // and what it threw is thrown. Callers get workers in turn, whatever the number of their requests. It is fastest to
-  // give the longest requests first.
-  void run(std::span<Request* const> requests, const Interruption& interruption = {});
+  // and what it threw is thrown. `sharing` says when requests of several calls get a worker. It is fastest to give the
+  // longest requests first.
+  void run(std::span<Request* const> requests, const Interruption& interruption = {}, const Sharing& sharing = {});
+
+  // Never waits for a step.
+  ModelLoad load() const;
 
  private:
-  struct Job;
-  struct Ended;
-  class Worker;
-
-  bool run_alone(Job& job);
   bool take_turn(size_t lane, Backend& backend);
   void hand_out(Worker& worker);
-  void end(const Ended& ended);
+  void end(const EndedRequest& ended);
 
   Inference inference_;
   const Drafting* drafting_;
   SourceVocabulary source_;
   RequestMemory memory_;
 
-  std::mutex mutex_;  // of all below
+  mutable std::mutex mutex_;  // of all below
   std::condition_variable request_ended_;
-  std::deque<Job*> jobs_;                         // with requests that nobody has taken
+  FairQueue<Call> waiting_;                       // with requests that nobody has taken
   int64_t sequences_ = 0;                         // of all requests that have not ended
   std::vector<std::unique_ptr<Worker>> workers_;  // of each lane; null: it has no requests
+  ModelLoad load_;                                // without what workers use
+  std::vector<Worker::Use> uses_;                 // by each worker, after its last step
 
   Lanes lanes_;  // the last: its threads use all of the above
 };

@@ -64,13 +64,13 @@ std::vector<SentenceSearch::NextToken> SentenceSearch::forced_continuations(cons
   std::vector<std::vector<NextToken>> banks(static_cast<size_t>(rules_->forced.tokens()) + 1);
   for (int64_t h = 0; h < active(); ++h) {
     forbid(h);
-    offer_forced(log_probs.row(first_row + h), row_tokens_.columns(log_probs.columns), h, banks);
+    offer_forced(row_of(log_probs, first_row, h), row_tokens_.columns(log_probs.columns), h, banks);
   }
   const auto none = [&] { return std::ranges::all_of(banks, &std::vector<NextToken>::empty); };
   for (int64_t h = 0; none() && h < active(); ++h) {
     forbid(h);
     forbidden_.give_way();
-    offer_forced(log_probs.row(first_row + h), row_tokens_.columns(log_probs.columns), h, banks);
+    offer_forced(row_of(log_probs, first_row, h), row_tokens_.columns(log_probs.columns), h, banks);
   }
   if (none() && std::isnan(log_probs(first_row, 0))) {
     return {};

@@ -175,6 +175,8 @@ void validate(const TranslationOptions& options) {
                  fmt::format("a number that divides the beam of {}", beam));
   require_option(options.diversity >= 0.0 && options.diversity <= kMaxPenalty, kWhere, "diversity", options.diversity,
                  fmt::format("0 to {}", kMaxPenalty));
+  require_option(options.repetition_penalty >= 1.0 / kMaxPenalty && options.repetition_penalty <= kMaxPenalty, kWhere,
+                 "repetition penalty", options.repetition_penalty, "0.001 to 1000");
   require_option(options.coverage_penalty >= 0.0 && options.coverage_penalty <= kMaxPenalty, kWhere, "coverage penalty",
                  options.coverage_penalty, fmt::format("0 to {}", kMaxPenalty));
   require<ConfigError>(options.coverage_penalty == 0.0 || beam > 1, kWhere,

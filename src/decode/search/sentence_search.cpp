@@ -66,7 +66,9 @@ SentenceSearch::SentenceSearch(const TranslationOptions& options, const SearchRu
       beam_(beam),
       max_length_(task.max_length),
       prompt_(task.tokens.first(task.tokens.size() - static_cast<size_t>(task.prefix))),
-      prefix_(task.tokens.last(static_cast<size_t>(task.prefix))) {
+      prefix_(task.tokens.last(static_cast<size_t>(task.prefix))),
+      steps_(task.steps),
+      in_step_{-1} {
   active_.push_back({});
   forbidden_.reset(rules.tokens.suppressed);
 }
@@ -108,13 +110,19 @@ std::vector<int64_t> SentenceSearch::advance(const HostView<float>& log_probs, i
   require_any(!best.empty(), log_probs, first_row);
   const std::vector<SharedRanking> likeliest = likeliest_of_all(log_probs, first_row);
   std::vector<Partial> next;
-  std::vector<int64_t> parents;
+  std::vector<int64_t> parents, in_step;
+  if (steps_ != nullptr) {
+    steps_->emplace_back();
+  }
   const auto beam = static_cast<size_t>(beam_);
   // Continuations after the first `beam` only replace those that end, for the next step; at the end there is none.
   const size_t count = at_the_end && rules_->forced.empty() ? std::min(best.size(), beam) : best.size();
   for (size_t rank = 0; rank < count && next.size() < beam; ++rank) {
     const NextToken& c = best[rank];
     const auto p = static_cast<size_t>(c.parent);
+    if (steps_ != nullptr && (rank < beam || c.token != rules_->tokens.eos)) {
+      record(c, active_[p], in_step);
+    }
     if (c.token != rules_->tokens.eos) {
       next.push_back(active_[p]);
       next.back().add(c.token, c.token_log_probability, likeliest[p]);
@@ -127,6 +135,7 @@ std::vector<int64_t> SentenceSearch::advance(const HostView<float>& log_probs, i
     set_aside(std::move(next));
     return {};
   }
+  in_step_ = std::move(in_step);
   const bool done = is_done(next);
   active_ = done ? std::vector<Partial>{} : std::move(next);
   return done ? std::vector<int64_t>{} : parents;
@@ -179,6 +188,21 @@ void SentenceSearch::require_any(bool any, const HostView<float>& log_probs, int
   require<FormatError>(any, "search", "the model's log-probabilities are NaN: its weights are damaged");
 }
 
+// Adds it to the last step, and to `in_step` where it goes on.
+void SentenceSearch::record(const NextToken& token, const Partial& parent, std::vector<int64_t>& in_step) {
+  const bool ends = token.token == rules_->tokens.eos;
+  const auto of_token = static_cast<double>(token.token_log_probability);
+  if (!ends) {
+    in_step.push_back(std::ssize(steps_->back()));
+  }
+  steps_->back().push_back({.parent = in_step_[static_cast<size_t>(token.parent)],
+                            .id = token.token,
+                            .piece = {},
+                            .token_log_probability = of_token,
+                            .log_probability = parent.log_probability + of_token,
+                            .ended = ends});
+}
+
 void SentenceSearch::end(const Partial& parent, const NextToken& last, const SharedRanking& likeliest) {
   Partial whole = parent;
   if (likeliest != nullptr) {
@@ -212,15 +236,41 @@ SentenceSearch::Best SentenceSearch::best_continuations(const HostView<float>& l
     if (look_at_text) {
       forbid(h);
     }
-    offer_row(log_probs.row(first_row + h), row_tokens_.columns(log_probs.columns), h, best);
+    offer_row(row_of(log_probs, first_row, h), row_tokens_.columns(log_probs.columns), h, best);
   }
   // Rules that leave no hypothesis any token give way.
   for (int64_t h = 0; look_at_text && best.list().empty() && h < active(); ++h) {
     forbid(h);
     forbidden_.give_way();
-    offer_row(log_probs.row(first_row + h), row_tokens_.columns(log_probs.columns), h, best);
+    offer_row(row_of(log_probs, first_row, h), row_tokens_.columns(log_probs.columns), h, best);
   }
   return best;
+}
+
+bool SentenceSearch::has_token(int64_t hypothesis, int32_t token) const {
+  const std::vector<int32_t>& own = active_[static_cast<size_t>(hypothesis)].tokens;
+  return std::ranges::find(prompt_, token) != prompt_.end() || std::ranges::find(own, token) != own.end();
+}
+
+const float* SentenceSearch::row_of(const HostView<float>& log_probs, int64_t first_row, int64_t hypothesis) {
+  const float* const row = log_probs.row(first_row + hypothesis);
+  if (options_->repetition_penalty == 1.0) {
+    return row;
+  }
+  const int64_t columns = row_tokens_.columns(log_probs.columns);
+  const auto penalty = static_cast<float>(options_->repetition_penalty);
+  penalized_row_.assign(row, row + columns);
+  std::vector<int32_t> seen(prompt_.begin(), prompt_.end());
+  const std::vector<int32_t>& own = active_[static_cast<size_t>(hypothesis)].tokens;
+  seen.insert(seen.end(), own.begin(), own.end());
+  std::ranges::sort(seen);
+  seen.erase(std::ranges::unique(seen).begin(), seen.end());
+  for (const int32_t token : seen) {
+    if (row_tokens_.has(token, columns)) {
+      penalized_row_[static_cast<size_t>(row_tokens_.column(token))] *= penalty;
+    }
+  }
+  return penalized_row_.data();
 }
 
 void SentenceSearch::forbid(int64_t hypothesis) {
@@ -265,7 +315,9 @@ void SentenceSearch::sort(std::vector<NextToken>& candidates) { std::ranges::sor
 SentenceSearch::Best SentenceSearch::best_ends(const HostView<float>& log_probs, int64_t first_row) const {
   Best best(static_cast<size_t>(beam_));
   for (int64_t h = 0; h < active(); ++h) {
-    const float found = log_probs(first_row + h, row_tokens_.column(rules_->tokens.eos));
+    const float own = log_probs(first_row + h, row_tokens_.column(rules_->tokens.eos));
+    const bool again = options_->repetition_penalty != 1.0 && has_token(h, rules_->tokens.eos);
+    const float found = again ? own * static_cast<float>(options_->repetition_penalty) : own;
     if (const float end = rules_->at_limit == AtLimit::free_end ? 0.0F : found; !std::isnan(found)) {
       best.offer(
           {h, rules_->tokens.eos, active_[static_cast<size_t>(h)].log_probability + static_cast<double>(end), end});

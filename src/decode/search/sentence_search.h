@@ -35,6 +35,8 @@ struct SearchTask {
   // The only tokens that hypotheses may have, ascending; the end, the prefix and the forced phrases must be among them.
   // None: hypotheses may have all tokens.
   std::span<const int32_t> candidates = {};
+  // If set, receives each step; without groups and alternatives. Pieces are left empty.
+  std::vector<std::vector<SearchedToken>>* steps = nullptr;
 };
 
 // The likeliest tokens of a position, which several hypotheses share.
@@ -117,9 +119,10 @@ class SentenceSearch {
 
   bool is_done(const std::vector<Partial>& going_on) const;
   bool is_at_the_end() const { return static_cast<int64_t>(active_.front().tokens.size()) + 1 >= max_length_; }
-  // Of the row that a hypothesis is continued from; null where nobody asks.
+  // The likeliest tokens of the row that a hypothesis is continued from; null where nobody asks.
   SharedRanking likeliest_of(const HostView<float>& log_probs, int64_t row) const;
   std::vector<SharedRanking> likeliest_of_all(const HostView<float>& log_probs, int64_t first_row) const;
+  void record(const NextToken& token, const Partial& parent, std::vector<int64_t>& in_step);
   void end(const Partial& parent, const NextToken& last, const SharedRanking& likeliest);
   void set_aside(std::vector<Partial> cut_off);
   double score(double log_probability, size_t length) const;
@@ -131,6 +134,9 @@ class SentenceSearch {
   static void sort(std::vector<NextToken>& candidates);  // best first
   std::vector<NextToken> by_turns(const std::vector<std::vector<NextToken>>& banks) const;
   void offer_row(const float* row, int64_t columns, int64_t hypothesis, Best& best) const;
+  // The hypothesis's row, with the penalty for repetition.
+  const float* row_of(const HostView<float>& log_probs, int64_t first_row, int64_t hypothesis);
+  bool has_token(int64_t hypothesis, int32_t token) const;
   Best best_ends(const HostView<float>& log_probs, int64_t first_row) const;
 
   void require_any(bool any, const HostView<float>& log_probs, int64_t row) const;
@@ -142,9 +148,12 @@ class SentenceSearch {
   std::span<const int32_t> prompt_, prefix_;  // the prefix until it is taken
   std::vector<int32_t> text_;                 // a hypothesis and its prompt, where rules look at them
   ForbiddenTokens forbidden_;
+  std::vector<float> penalized_row_;
   std::span<const int32_t> avoided_;  // in this step
   std::vector<Partial> active_;
   std::vector<Hypothesis> ended_;
+  std::vector<std::vector<SearchedToken>>* steps_;
+  std::vector<int64_t> in_step_;  // of the active hypotheses: which of the last step they are
 };
 
 }  // namespace heed

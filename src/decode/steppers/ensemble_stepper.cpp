@@ -105,6 +105,16 @@ void EnsembleStepper::remove(SequenceId sequence) {
   sequences_.erase(sequence.value);
 }
 
+CacheUse EnsembleStepper::cache_use() const {
+  CacheUse sum;
+  for (const std::unique_ptr<Stepper>& member : members_) {
+    const CacheUse use = member->cache_use();
+    sum.used_pages += use.used_pages;
+    sum.free_pages += use.free_pages;
+  }
+  return sum;
+}
+
 int64_t EnsembleStepper::length(SequenceId sequence) const {
   return members_.front()->length(ids_of(sequence).front());
 }

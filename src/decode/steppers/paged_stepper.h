@@ -23,6 +23,7 @@ class PagedStepper : public Stepper {
   void roll_back(SequenceId sequence, int64_t length) override { cache_.roll_back(sequence, length); }
   void remove(SequenceId sequence) override { cache_.remove(sequence); }
   int64_t length(SequenceId sequence) const override { return cache_.length(sequence); }
+  CacheUse cache_use() const override { return {pool_.in_use(), pool_.free()}; }
   NextTokens next(std::span<const NewTokens> new_tokens) override;
 
  protected:

@@ -21,6 +21,9 @@ class RowTokens {
   int32_t token(int64_t column) const {
     return all() ? static_cast<int32_t>(column) : candidates_[static_cast<size_t>(column)];
   }
+  bool has(int32_t token, int64_t width) const {
+    return all() ? token >= 0 && token < width : std::ranges::binary_search(candidates_, token);
+  }
   // The token must be one of them.
   int64_t column(int32_t token) const {
     if (all()) {

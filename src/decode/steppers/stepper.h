@@ -39,6 +39,11 @@ struct Candidates {
   std::span<const int32_t> tokens;
 };
 
+// Of caches of keys and values: pages that sequences read, and others that memory was taken for.
+struct CacheUse {
+  int64_t used_pages = 0, free_pages = 0;
+};
+
 struct StepperOptions {
   int64_t max_tokens = 0;  // cached for all sequences, and as many for all sources; 0: as many as memory holds
   int64_t begin_with = 0;  // tokens that the caches have room for at first; 0: some
@@ -70,6 +75,7 @@ class Stepper {
   virtual void roll_back(SequenceId sequence, int64_t length) = 0;
   virtual void remove(SequenceId sequence) = 0;
   virtual int64_t length(SequenceId sequence) const = 0;
+  virtual CacheUse cache_use() const { return {}; }
 
   // Adds tokens to sequences, each named once. Sequences of one source should be neighbours, which is fastest. However
   // many tokens there are, they go through the model in passes of bounded size. BudgetError when there is no room for

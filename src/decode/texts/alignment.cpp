@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <numeric>
 #include <span>
 #include <utility>
+
+#include "ops/rows/select_rows.h"
 
 namespace heed {
 namespace {
@@ -32,6 +35,24 @@ std::vector<double> attended(std::span<const float> weights, int64_t heads, int6
 
 using TokenLists = std::vector<std::vector<int32_t>>;
 
+// Each source's encoder output. Translations of one source are neighbours, and it is encoded once.
+Hidden encoded(Pass& pass, const Seq2Seq& model, const TokenLists& sources) {
+  TokenLists different;
+  std::vector<int32_t> rows;  // of what is encoded, for each row of the sources
+  int32_t begin = 0, end = 0;
+  for (const std::vector<int32_t>& source : sources) {
+    if (different.empty() || source != different.back()) {
+      different.push_back(source);
+      begin = std::exchange(end, end + static_cast<int32_t>(source.size()));
+    }
+    rows.resize(rows.size() + source.size());
+    std::iota(rows.end() - std::ssize(source), rows.end(), begin);
+  }
+  const SourceSequences read(different);
+  const Hidden hidden = model.encode(pass, read).hidden;
+  return different.size() == sources.size() ? hidden : Hidden(select_rows(pass, hidden.var(), rows));
+}
+
 std::vector<Attended> attended_by_model(const Inference& one, const TokenLists& sources, const TokenLists& inputs) {
   std::vector<Attended> found;
   const int64_t heads = one.model.config().heads;
@@ -40,7 +61,7 @@ std::vector<Attended> attended_by_model(const Inference& one, const TokenLists& 
   const TargetSequences target(inputs);
   AttentionMaps maps;
   const Seq2Seq& model = one.model.seq2seq();
-  model.decode(pass, target, model.encode(pass, source), {.maps = &maps});
+  model.decode(pass, target, {encoded(pass, model, sources), &source.segments()}, {.maps = &maps});
   Tensor weights(maps.cross.back().shape(), DType::f32);
   one.backend.copy(maps.cross.back().view(), weights.view());
   std::span<const float> rest(weights.data<float>(), static_cast<size_t>(weights.shape().elements()));

@@ -6,7 +6,7 @@ LikelyToken likely_token(const Tokenizer& tokenizer, const RankedToken& token) {
   return {.piece = std::string(tokenizer.piece(TokenId(token.token))),
           .log_probability = static_cast<double>(token.log_probability),
           .id = token.token,
-          .bytes = tokenizer.text_of(TokenId(token.token))};
+          .bytes = tokenizer.token_bytes(TokenId(token.token))};
 }
 
 std::vector<LikelyToken> likely_tokens(const Tokenizer& tokenizer, std::span<const RankedToken> tokens) {

@@ -37,15 +37,15 @@ SearchEvents::~SearchEvents() = default;
 
 SearchListener& SearchEvents::listener(size_t search) { return listeners_.emplace_back(*this, search); }
 
-void SearchEvents::run(Scheduler& scheduler, std::span<Request* const> searches, const Interruption& interruption,
+void SearchEvents::run(Scheduler& scheduler, std::span<Request* const> searches, const Terms& terms,
                        const std::function<void(SearchEvent&& event)>& take) {
   std::stop_source stop;
-  const std::stop_callback forward(interruption.stop, [&stop] { stop.request_stop(); });
-  const Interruption own{stop.get_token(), interruption.deadline};
+  const std::stop_callback forward(terms.interruption.stop, [&stop] { stop.request_stop(); });
+  const Interruption own{stop.get_token(), terms.interruption.deadline};
   std::exception_ptr failure;
   std::thread searching([&] {
     try {
-      scheduler.run(searches, own);
+      scheduler.run(searches, own, terms.sharing);
     } catch (...) {
       failure = std::current_exception();
     }

@@ -31,9 +31,14 @@ class SearchEvents {
   // The listener of a search with this number, for as long as this lives.
   SearchListener& listener(size_t search);
 
+  // How they are run; see Scheduler::run().
+  struct Terms {
+    const Interruption& interruption;
+    const Sharing& sharing;
+  };
   // Runs searches that have such listeners, and calls take(event) meanwhile, on this thread: the events of a search in
   // their order. When take() throws, the searches are stopped. Throws as Scheduler::run() does.
-  void run(Scheduler& scheduler, std::span<Request* const> searches, const Interruption& interruption,
+  void run(Scheduler& scheduler, std::span<Request* const> searches, const Terms& terms,
            const std::function<void(SearchEvent&& event)>& take);
 
  private:

@@ -36,7 +36,7 @@ std::vector<TokenId> tokens_of_prompt(const TextGenerator& generator, const std:
   const auto max_tokens = static_cast<size_t>(generator.scheduler.inference().max_length()) - (has_mark ? 1 : 0);
   if (tokens.size() > max_tokens) {
     require<FormatError>(
-        options.long_prompts == LongPrompts::truncate_left, where,
+        options.too_long == TooLong::truncate, where,
         "{} tokens, but the model takes at most {}: shorten the prompt, or cut it from the left (--cut-prompt)",
         tokens.size(), max_tokens);
     tokens.erase(tokens.begin(), tokens.end() - static_cast<int64_t>(max_tokens));
@@ -77,7 +77,11 @@ TokenRules rules_of(const TextGenerator& generator, const GenerationOptions& opt
                             has_end    ? TextEnd::eos
                             : is_whole ? TextEnd::leaving
                                        : TextEnd::none);
-  return {.suppressed = std::move(suppressed), .eos = eos, .writing = options.rules, .automaton = std::move(automaton)};
+  return {.suppressed = std::move(suppressed),
+          .bad_words = generator.bad_words,
+          .eos = eos,
+          .writing = options.rules,
+          .automaton = std::move(automaton)};
 }
 
 using Prompts = std::vector<std::vector<TokenId>>;
@@ -240,7 +244,7 @@ Results sample_texts(const TextGenerator& generator, const Prompts& prompts, con
     const GenerationTask task{ids[i], options.samples, sampler, options.sampling.seed, options.likeliest};
     requests.push_back(&texts.emplace_back(task, writer));
   }
-  generator.scheduler.run(requests, options.interruption);
+  generator.scheduler.run(requests, options.interruption, options.sharing);
   Results results;
   std::ranges::transform(writers, std::back_inserter(results), &PromptWriter::completions);
   return results;
@@ -340,8 +344,11 @@ class PromptSearch final : public SearchListener {
 
 Results search_texts(const TextGenerator& generator, const Prompts& prompts, const GenerationOptions& options,
                      const SearchRules& rules, GenerationListener* listener) {
-  const TranslationOptions wanted{
-      .beam = options.beam, .n_best = options.samples, .each = options.each, .likeliest = options.likeliest};
+  const TranslationOptions wanted{.beam = options.beam,
+                                  .n_best = options.samples,
+                                  .each = options.each,
+                                  .repetition_penalty = options.sampling.repetition_penalty,
+                                  .likeliest = options.likeliest};
   const Sampler greedy({.temperature = 0.0}, rules.tokens);
   const std::vector<std::vector<int32_t>> ids = ids_of_all(prompts);
   Announcer announcer(listener);
@@ -353,7 +360,7 @@ Results search_texts(const TextGenerator& generator, const Prompts& prompts, con
     PromptSearch& of_prompt = found.emplace_back(generator, i, prompts[i], options, announcer);
     requests.push_back(&searches.emplace_back(task, wanted, rules, greedy, &of_prompt));
   }
-  generator.scheduler.run(requests, options.interruption);
+  generator.scheduler.run(requests, options.interruption, options.sharing);
   std::ranges::for_each(searches, require_finished);
   Results results;
   std::ranges::transform(found, std::back_inserter(results), &PromptSearch::completions);
@@ -381,11 +388,15 @@ void validate(const GenerationOptions& options) {
     const SamplingOptions standard;
     const bool draws = sampling.seed != standard.seed || sampling.temperature != standard.temperature ||
                        sampling.top_k != standard.top_k || sampling.top_p != standard.top_p ||
-                       sampling.min_p != standard.min_p || sampling.repetition_penalty != standard.repetition_penalty ||
-                       sampling.presence_penalty != standard.presence_penalty ||
+                       sampling.min_p != standard.min_p || sampling.presence_penalty != standard.presence_penalty ||
                        sampling.frequency_penalty != standard.frequency_penalty;
     require<ConfigError>(!draws, kWhere, "beam search does not sample: leave out the beam, or the sampling options");
   }
+}
+
+int64_t count_prompt_tokens(const TextGenerator& generator, const std::string& prompt, const GenerationOptions& options,
+                            const std::string& where) {
+  return std::ssize(tokens_of_prompt(generator, prompt, options, where));
 }
 
 std::vector<std::vector<Completion>> generate_texts(const TextGenerator& generator,
@@ -416,6 +427,11 @@ std::vector<std::vector<Completion>> generate_texts(const TextGenerator& generat
   }
   return search_texts(generator, tokens, options, {.at_limit = AtLimit::cut, .tokens = rules, .forced = forced},
                       listener);
+}
+
+std::vector<int32_t> prompt_ids(const TextGenerator& generator, const std::string& prompt,
+                                const GenerationOptions& options, const std::string& where) {
+  return ids_of(tokens_of_prompt(generator, prompt, options, where));
 }
 
 }  // namespace heed

@@ -22,13 +22,18 @@ struct TextGenerator {
   // What the model was trained on, if known. A text of documents begins with a mark and may end with eos; a text of one
   // stream (Documents::none) has neither.
   std::optional<Documents> documents;
-  std::vector<int32_t> ends = {};        // tokens that end a text, beside the tokenizer's eos
-  AutomatonCache* automata = nullptr;    // of the tokenizer, for all calls; null: each call makes its own
-  std::vector<int32_t> suppressed = {};  // tokens that are never written
+  std::vector<int32_t> ends = {};                    // tokens that end a text, beside the tokenizer's eos
+  AutomatonCache* automata = nullptr;                // of the tokenizer, for all calls; null: each call makes its own
+  std::vector<int32_t> suppressed = {};              // tokens that are never written
+  std::vector<std::vector<int32_t>> bad_words = {};  // runs of several that are never written
 };
 
 // Throws ConfigError, with a message that a user can act on.
 void validate(const GenerationOptions& options);
+
+// The tokens that the model reads for a prompt, a mark before it included. Throws for the same prompts as the next one.
+int64_t count_prompt_tokens(const TextGenerator& generator, const std::string& prompt, const GenerationOptions& options,
+                            const std::string& where);
 
 // The texts for each prompt; with beam search the best first. When the options' interruption comes first, sampled texts
 // end where they are, and beam search throws InterruptedError. For a model without marks, an empty prompt stands for a
@@ -39,5 +44,9 @@ std::vector<std::vector<Completion>> generate_texts(const TextGenerator& generat
                                                     const GenerationOptions& options,
                                                     const std::function<std::string(size_t)>& where,
                                                     GenerationListener* listener = nullptr);
+
+// The tokens that the model reads for a prompt, a mark before it included. Throws as generate_texts() does.
+std::vector<int32_t> prompt_ids(const TextGenerator& generator, const std::string& prompt,
+                                const GenerationOptions& options, const std::string& where);
 
 }  // namespace heed

@@ -127,11 +127,13 @@ void require_room(const ForcedPhrases& forced, std::span<const int32_t> prefix, 
 SearchRules rules_of(const TextTranslator& translator, const TranslationFrame& frame,
                      const WritingRules& writing = {}) {
   const Tokenizer& target = translator.tokenizers.target;
-  SearchRules rules{
-      .at_limit = translator.marks.at_limit,
-      .bos = frame.target_start().front(),
-      .certain = std::ssize(frame.target_start()) - 1,
-      .tokens = {.suppressed = translator.marks.suppressed, .eos = target.special().eos.value, .writing = writing}};
+  SearchRules rules{.at_limit = translator.marks.at_limit,
+                    .bos = frame.target_start().front(),
+                    .certain = std::ssize(frame.target_start()) - 1,
+                    .tokens = {.suppressed = translator.marks.suppressed,
+                               .bad_words = translator.marks.bad_words,
+                               .eos = target.special().eos.value,
+                               .writing = writing}};
   for (const TokenId token : {target.special().pad, target.special().bos}) {
     if (token != target.special().eos) {
       rules.tokens.suppressed.push_back(token.value);
@@ -194,6 +196,17 @@ std::vector<TranslatedLine> lines_of(const Lines& lines, std::vector<Hypothesis>
   return found;
 }
 
+using Steps = std::vector<std::vector<SearchedToken>>;
+
+Steps with_pieces(const Tokenizer& target, Steps steps) {
+  for (std::vector<SearchedToken>& step : steps) {
+    for (SearchedToken& token : step) {
+      token.piece = target.piece(TokenId(token.id));
+    }
+  }
+  return steps;
+}
+
 // The searches of the lines that are not blank, the longest first.
 class LineSearches {
  public:
@@ -203,6 +216,10 @@ class LineSearches {
         greedy_({.temperature = 0.0}, lines.rules.tokens),
         order_(longest_first(lines.searched.sources)),
         candidates_(candidates_of(lines.translator, lines.searched, lines.rules.forced)) {
+    const TranslationOptions& options = lines.options;
+    if (options.steps == SearchSteps::listed && options.groups == 1 && options.alternatives == 0) {
+      steps_.resize(lines.texts.size());
+    }
     for (const size_t i : order_) {
       requests_.push_back(&searches_.emplace_back(task_of(i, name), lines.options, lines.rules, greedy_,
                                                   events == nullptr ? nullptr : &events->listener(i)));
@@ -214,9 +231,15 @@ class LineSearches {
   // InterruptedError if one was interrupted.
   void require_finished() const { std::ranges::for_each(searches_, heed::require_finished); }
   std::vector<Hypothesis> results(size_t k) { return searches_[k].results(); }
+  // Adds the steps of a line's search, where they are listed, to what is found of it in the end.
+  void add_steps(size_t line, std::vector<TranslatedLine>& found) {
+    if (!steps_.empty()) {
+      found.front().translation.steps = with_pieces(lines_.translator.tokenizers.target, std::move(steps_[line]));
+    }
+  }
 
  private:
-  SearchTask task_of(size_t line, const LineName& name) const {
+  SearchTask task_of(size_t line, const LineName& name) {
     const std::vector<int32_t>& source = lines_.searched.sources[line];
     const std::vector<int32_t>& first = lines_.searched.first[line];
     const ForcedPhrases& phrases = lines_.rules.forced;
@@ -227,25 +250,34 @@ class LineSearches {
     if (!phrases.empty()) {
       require_room(phrases, std::span(first).subspan(1), limit, name_line(name, line));
     }
-    return {source, first, limit, static_cast<int64_t>(prefix), candidates_[line]};
+    return {source,
+            first,
+            limit,
+            static_cast<int64_t>(prefix),
+            candidates_[line],
+            steps_.empty() ? nullptr : &steps_[line]};
   }
 
   const Lines& lines_;
   const Sampler greedy_;
   const std::vector<size_t> order_;
   const std::vector<std::vector<int32_t>> candidates_;
+  std::vector<Steps> steps_;  // of each line, where they are listed
   std::deque<SearchRequest> searches_;
   std::vector<Request*> requests_;
 };
 
 void search_lines(const Lines& lines, const LineName& name, TranslatedLines& results) {
   LineSearches searches(lines, name, nullptr);
-  lines.translator.scheduler.run(searches.requests(), lines.options.interruption);
+  lines.translator.scheduler.run(searches.requests(), lines.options.interruption, lines.options.sharing);
   searches.require_finished();
   for (size_t k = 0; k < searches.order().size(); ++k) {
     results[searches.order()[k]] = lines_of(lines, searches.results(k));
   }
   finish_lines(lines.translator, lines.searched, lines.texts, lines.options, lines.rules, results);
+  for (const size_t line : searches.order()) {
+    searches.add_steps(line, results[line]);
+  }
 }
 
 // The same, where each line is finished as soon as its search has ended.
@@ -265,7 +297,7 @@ void search_and_tell(const Lines& lines, const LineName& name, TranslationListen
       news.ready(i, results[i]);
     }
   }
-  events.run(translator.scheduler, searches.requests(), options.interruption, [&](SearchEvent&& event) {
+  const auto take = [&](SearchEvent&& event) {
     const size_t i = event.search;
     if (!event.results) {
       news.grown(i, event.grown);
@@ -274,8 +306,10 @@ void search_and_tell(const Lines& lines, const LineName& name, TranslationListen
     TranslatedLines one{lines_of(lines, std::move(*event.results))};
     finish_lines(translator, {{searched.sources[i]}, {searched.first[i]}}, texts.subspan(i, 1), options, rules, one);
     results[i] = std::move(one.front());
+    searches.add_steps(i, results[i]);
     news.ready(i, results[i]);
-  });
+  };
+  events.run(translator.scheduler, searches.requests(), {options.interruption, options.sharing}, take);
   searches.require_finished();
 }
 

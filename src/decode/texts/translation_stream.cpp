@@ -49,7 +49,7 @@ std::string TranslationStream::certain(std::span<const int32_t> tokens) const {
   while (text.ends_with(kIncomplete)) {
     text.resize(text.size() - kIncomplete.size());
   }
-  if (!tokens.empty() && !target_.text_of(TokenId(tokens.back()))) {
+  if (!tokens.empty() && !target_.token_bytes(TokenId(tokens.back()))) {
     const size_t last_word = text.rfind(' ');
     text.resize(last_word == std::string::npos ? 0 : last_word);
   }

@@ -67,30 +67,6 @@ TokenizerJson frame_of(const VocabularySide& side, const SpecialNames& names, co
   return {{"type", "TemplateProcessing"}, {"single", single}, {"pair", pair}, {"special_tokens", tokens}};
 }
 
-TokenizerJson words_between_spaces(const SpecialNames& names, const TokenizerJson& ids) {
-  TokenizerJson added = TokenizerJson::array();
-  for (const std::string& name : {names.unk, names.bos, names.eos}) {
-    if (ids.contains(name)) {
-      added.push_back({{"id", ids[name]},
-                       {"content", name},
-                       {"single_word", false},
-                       {"lstrip", false},
-                       {"rstrip", false},
-                       {"normalized", false},
-                       {"special", true}});
-    }
-  }
-  return {{"version", "1.0"},
-          {"truncation", nullptr},
-          {"padding", nullptr},
-          {"added_tokens", added},
-          {"normalizer", nullptr},
-          {"pre_tokenizer", {{"type", "WhitespaceSplit"}}},
-          {"post_processor", nullptr},
-          {"decoder", nullptr},
-          {"model", {{"type", "WordLevel"}, {"vocab", ids}, {"unk_token", names.unk}}}};
-}
-
 std::shared_ptr<const Tokenizer> tokenizer_of(const VocabularySide& side, const SpecialNames& names) {
   const TokenizerJson ids = ids_of(side);
   TokenizerJson document;
@@ -103,7 +79,8 @@ std::shared_ptr<const Tokenizer> tokenizer_of(const VocabularySide& side, const 
                                                          .names = names},
                           side.pieces->string()));
   } else {
-    document = words_between_spaces(names, ids);
+    document = TokenizerJson::parse(
+        tokenizer_json_of(huggingface::SpacedTokens{.tokens = side.tokens, .names = names}, side.file.string()));
   }
   document["post_processor"] = frame_of(side, names, ids);
   return parse_huggingface_tokenizer(document.dump(), side.file.string(), {names, side.rows});

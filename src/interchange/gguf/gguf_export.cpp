@@ -8,6 +8,8 @@
 #include "interchange/exported_weights.h"
 #include "interchange/gguf/gguf.h"
 #include "interchange/gguf/gguf_merged_tokenizer.h"
+#include "interchange/gguf/gguf_model.h"
+#include "interchange/gguf/gguf_rotary.h"
 #include "interchange/gguf/gguf_tokenizer.h"
 #include "interchange/gpt2_form.h"
 #include "interchange/kin_forms.h"
@@ -63,6 +65,21 @@ std::vector<GgufEntry> general_entries(const std::string& name, const Form& form
   return entries;
 }
 
+// How the model is decoded, as far as the format has keys for it, and how it wants to see conversations.
+std::vector<GgufEntry> entries_of_use(const ExportedModel& model) {
+  std::vector<GgufEntry> entries;
+  for_each_gguf_default(model.decoding, [&]<class Value>(const char* key, const std::optional<Value>& value) {
+    if (value) {
+      using Stored = std::conditional_t<std::is_same_v<Value, int64_t>, uint32_t, float>;
+      entries.push_back({key, static_cast<Stored>(*value)});
+    }
+  });
+  if (model.chat_template) {
+    entries.push_back({"tokenizer.chat_template", *model.chat_template});
+  }
+  return entries;
+}
+
 void add(std::vector<GgufEntry>& to, std::vector<GgufEntry> entries) {
   std::ranges::move(entries, std::back_inserter(to));
 }
@@ -77,9 +94,13 @@ ExportSummary write_gguf_model(const ExportedModel& model, const std::filesystem
   std::vector<GgufEntry> entries = general_entries(model.name, form, type);
   add(entries, form.entries(config));
   add(entries, entries_of_tokenizer(model));
+  add(entries, entries_of_use(model));
   Weights weights;
   const AnyModel shapes(Scope(weights), config);
-  const std::vector<GgufTensor> tensors = exported_weights(form.names(), config, weights, model.weights, type);
+  std::vector<GgufTensor> tensors = exported_weights(form.names(), config, weights, model.weights, type);
+  if (std::optional<GgufTensor> divisors = gguf_rotary_divisors(config)) {
+    tensors.push_back(std::move(*divisors));
+  }
   return {.tensors = std::ssize(tensors), .bytes = write_gguf(to, entries, tensors)};
 }
 

@@ -1,5 +1,6 @@
 #include "interchange/gguf/gguf_model.h"
 
+#include <cmath>
 #include <utility>
 
 #include "base/errors.h"
@@ -16,6 +17,22 @@ constexpr std::string_view kTemplateKey = "tokenizer.chat_template";
 // What says nothing about what the model computes; the tokenizer's own keys are read with it.
 void pass_over_descriptions(GgufSettings& settings) {
   settings.pass_over({"general.", "quantize.", "split.", "tokenizer."});
+}
+
+void read_gguf_defaults(const GgufMetadata& metadata, ForeignModel& model) {
+  for_each_gguf_default(model.decoding, [&]<class Value>(const char* key, std::optional<Value>& value) {
+    if constexpr (std::is_same_v<Value, int64_t>) {
+      value = metadata.find_integer(key);
+    } else {
+      value = metadata.find_real(key);
+      require<FormatError>(std::isfinite(value.value_or(0.0)), metadata.where(), "'{}' is {}, which is not finite", key,
+                           value.value_or(0.0));
+    }
+    if (value) {
+      model.origins.push_back(
+          {std::filesystem::path(metadata.where()).filename().string(), key, metadata.shown_value(key)});
+    }
+  });
 }
 
 void validate_gguf_config(const ModelConfig& config, const std::string& where) {
@@ -56,6 +73,7 @@ ForeignModel read_gguf_model(const std::filesystem::path& path) {
   for (const std::string& key : vocabulary.unread()) {
     model.unread.push_back(key);
   }
+  read_gguf_defaults(file->metadata, model);
   return model;
 }
 

@@ -17,6 +17,16 @@ bool is_gguf_model(const std::filesystem::path& path);
 ForeignModel read_gguf_model(const std::filesystem::path& path);
 std::shared_ptr<const Tokenizer> read_gguf_tokenizer(const std::filesystem::path& path, const ForeignModel& model);
 
+// Calls use(key, value) for each way of decoding that the format has a key for.
+template <class Defaults, class Use>
+void for_each_gguf_default(Defaults& defaults, const Use& use) {
+  use("general.sampling.temp", defaults.temperature);
+  use("general.sampling.top_k", defaults.top_k);
+  use("general.sampling.top_p", defaults.top_p);
+  use("general.sampling.min_p", defaults.min_p);
+  use("general.sampling.penalty_repeat", defaults.repetition_penalty);
+}
+
 // The conversations' template, and how it spells the marks of a text.
 struct ForeignChat {
   std::optional<std::string> text;

@@ -119,6 +119,9 @@ double factor_in(GgufSettings& settings) {
   return factor == 0.0 ? 1.0 : factor;  // 0 stands for none
 }
 
+// YaRN's magnitude, which an attention factor multiplies.
+double usual_magnitude(double factor) { return 0.1 * std::log(factor) + 1.0; }
+
 void read_yarn(GgufSettings& settings, double factor, ModelConfig& config) {
   config.rotary_scaling = RotaryScaling::yarn;
   config.rotary_trained_length = settings.size("rope.scaling.original_context_length", config.max_length);
@@ -128,7 +131,7 @@ void read_yarn(GgufSettings& settings, double factor, ModelConfig& config) {
   settings.require_neutral("rope.scaling.yarn_attn_factor", 1.0);
   const double magnitude = settings.number("rope.scaling.attn_factor", 1.0);
   if (magnitude != 1.0) {
-    config.rotary_magnitude = magnitude * (0.1 * std::log(factor) + 1.0);
+    config.rotary_magnitude = magnitude * usual_magnitude(factor);
   }
 }
 
@@ -151,6 +154,47 @@ std::optional<Llama3Scaling> llama3_scaling_of(const RotaryDivisors& divisors) {
   const bool is_valid =
       found.slow_turns > 0.0 && found.slow_turns < found.fast_turns && std::isfinite(found.fast_turns);
   return is_valid && gives(found, divisors) ? std::optional(found) : std::nullopt;
+}
+
+std::vector<GgufEntry> gguf_scaling_entries(std::string_view architecture, const ModelConfig& config, double factor) {
+  const std::string prefix = fmt::format("{}.rope.scaling.", architecture);
+  const bool is_yarn = config.rotary_scaling == RotaryScaling::yarn;
+  if (!is_yarn && config.rotary_scaling != RotaryScaling::linear) {
+    return {};
+  }
+  std::vector<GgufEntry> entries{{prefix + "type", std::string(is_yarn ? "yarn" : "linear")},
+                                 {prefix + "factor", static_cast<float>(factor)}};
+  if (!is_yarn) {
+    return entries;
+  }
+  const RotaryScale scale = config.rotary(0).scale;
+  entries.push_back({prefix + "original_context_length", static_cast<uint32_t>(scale.trained_length)});
+  for (const auto& [key, turns] :
+       {std::pair("yarn_beta_fast", scale.fast_turns), std::pair("yarn_beta_slow", scale.slow_turns)}) {
+    if (turns > 0.0) {
+      entries.push_back({prefix + key, static_cast<float>(turns)});
+    }
+  }
+  if (scale.magnitude != 0.0) {
+    entries.push_back({prefix + "attn_factor", static_cast<float>(scale.magnitude / usual_magnitude(factor))});
+  }
+  return entries;
+}
+
+std::optional<GgufTensor> gguf_rotary_divisors(const ModelConfig& config) {
+  if (config.positions != Positions::rotary || config.rotary_scaling != RotaryScaling::llama3) {
+    return std::nullopt;
+  }
+  const Rotary rotary = config.rotary(0);
+  const auto values = [rotary] {
+    const RotaryPairs scaled{rotary.dims, rotary.base, rotary.scale}, plain{rotary.dims, rotary.base, {}};
+    std::vector<float> divisors;
+    for (int64_t pair = 0; pair < rotary.dims / 2; ++pair) {
+      divisors.push_back(static_cast<float>(plain.frequency(pair) / scaled.frequency(pair)));
+    }
+    return divisors;
+  };
+  return GgufTensor{std::string(kRotaryFactors), {rotary.dims / 2}, GgufType::f32, values};
 }
 
 void read_gguf_rotary(GgufSettings& settings, const TensorArchive& archive, ModelConfig& config) {

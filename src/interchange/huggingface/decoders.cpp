@@ -51,6 +51,8 @@ constexpr std::array kOptNames{
     ForeignTensor{"{prefix}embed_tokens.weight", {WeightRole::token_embedding}},
     ForeignTensor{"lm_head.weight", {WeightRole::logits}},
     ForeignTensor{"{prefix}embed_positions.weight", {WeightRole::position_embedding}},
+    ForeignTensor{"{prefix}project_in.{term}", {WeightRole::embedding_projection}},
+    ForeignTensor{"{prefix}project_out.{term}", {WeightRole::head_layer}},
     ForeignTensor{"{prefix}final_layer_norm.{term}", {WeightRole::final_norm}},
     ForeignTensor{"{prefix}layers.{layer}.self_attn_layer_norm.{term}", {WeightRole::sublayer_norm}, kOfAttention},
     ForeignTensor{"{prefix}layers.{layer}.self_attn.q_proj.{term}", {WeightRole::query}, kOfAttention},
@@ -71,6 +73,10 @@ constexpr std::array kStableLmNames{
     ForeignTensor{"{prefix}layers.{layer}.self_attn.k_proj.{term}", {WeightRole::key}, kOfAttention},
     ForeignTensor{"{prefix}layers.{layer}.self_attn.v_proj.{term}", {WeightRole::value}, kOfAttention},
     ForeignTensor{"{prefix}layers.{layer}.self_attn.o_proj.{term}", {WeightRole::attention_output}, kOfAttention},
+    ForeignTensor{
+        "{prefix}layers.{layer}.self_attn.q_layernorm.norms.{head}.{term}", {WeightRole::query_norm}, kOfAttention},
+    ForeignTensor{
+        "{prefix}layers.{layer}.self_attn.k_layernorm.norms.{head}.{term}", {WeightRole::key_norm}, kOfAttention},
     ForeignTensor{
         "{prefix}layers.{layer}.post_attention_layernorm.{term}", {WeightRole::sublayer_norm}, kOfFeedForward},
     ForeignTensor{"{prefix}layers.{layer}.mlp.gate_proj.{term}", {WeightRole::gate}, kOfFeedForward},
@@ -139,17 +145,15 @@ ForeignNames exchange_opt(FamilySource& source, ModelConfig& config) {
   exchange_decoder(file, config);
   file.exchange("ffn_dim", config.inner);
   exchange_activation(file, "activation_function", config.activation, "relu");
-  int64_t projected = config.model;
+  int64_t projected = config.embedding_width > 0 ? config.embedding_width : config.model;
   file.exchange("word_embed_proj_dim", projected, config.model);
-  require<FormatError>(projected == config.model, file.where(),
-                       "\"word_embed_proj_dim\" is {} and \"hidden_size\" {}, but heed's embeddings are not projected",
-                       projected, config.model);
   bool norms_before = config.placement != NormPlacement::post, no_final = config.final_norm == FinalNorm::none;
   file.exchange("do_layer_norm_before", norms_before, true);
   if (norms_before) {
     file.exchange("_remove_final_layer_norm", no_final, false);
   }
   if (!file.is_written()) {
+    config.embedding_width = projected == config.model ? 0 : projected;
     config.positions = Positions::learned;
     config.position_offset = kOptFirstPosition;
     config.placement = norms_before ? config.placement : NormPlacement::post;
@@ -174,9 +178,9 @@ ForeignNames exchange_stablelm(FamilySource& source, ModelConfig& config) {
   exchange_activation(file, "hidden_act", config.activation, "silu");
   file.exchange("layer_norm_eps", config.epsilon, 1e-5);
   bool has_bias = config.bias_of_attention_inputs() == Bias::present,
-       is_parallel = config.branches != Branches::sequential;
+       is_parallel = config.branches != Branches::sequential, norms_heads = config.head_norm == HeadNorm::own_gains;
   file.exchange("use_qkv_bias", has_bias, false);
-  file.require_flag("qk_layernorm", false, "norms of each head with gains of its own, which heed lacks");
+  file.exchange("qk_layernorm", norms_heads, false);
   file.exchange("use_parallel_residual", is_parallel, false);
   if (!file.is_written()) {
     config.key_value_heads = key_heads;
@@ -185,12 +189,14 @@ ForeignNames exchange_stablelm(FamilySource& source, ModelConfig& config) {
     config.norm_bias = PartBias::all;
     config.attention_bias = has_bias ? AttentionBias::inputs : config.attention_bias;
     config.branches = is_parallel ? Branches::parallel : config.branches;
+    config.head_norm = norms_heads ? HeadNorm::own_gains : config.head_norm;
   }
   exchange_rotary(file, config);
   exchange_rotated_part(file, config, "partial_rotary_factor", 0.25);
   file.exchange("attention_dropout", config.attention_dropout);
   file.exchange("hidden_dropout", config.branch_dropout);
   ForeignNames names{.tensors = {kStableLmNames.begin(), kStableLmNames.end()},
+                     .head_width = config.width_of_head(),
                      .prefix = prefix_of(source, {"model.", ""}, "embed_tokens.weight"),
                      .without_weight = {"rotary_emb.inv_freq"}};
   exchange_tying(source, config, "lm_head.weight", names.prefix + "embed_tokens.weight", false);

@@ -1,5 +1,6 @@
 #include "interchange/huggingface/encoder_heads.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -14,7 +15,7 @@ namespace {
 constexpr std::string_view kTokenLabels = "classifier.{term}";
 
 // What the model was saved for. Files without "architectures" tell it by their tensors.
-enum class Purpose : uint8_t { rows, text_labels, token_labels, tokens };
+enum class Purpose : uint8_t { rows, text_labels, token_labels, tokens, replaced };
 
 std::string weight_name(std::string_view pattern) {
   std::string name(pattern);
@@ -40,14 +41,18 @@ Purpose purpose_in(FamilySource& source, const HeadNames& head) {
   }
   require<FormatError>(!name.ends_with("ForQuestionAnswering") && !name.ends_with("ForMultipleChoice"),
                        source.file.where(), "\"architectures\" is \"{}\", whose head heed lacks", shown(name));
+  if (!head.replaced.empty() && has_weight(source.archive, head.replaced)) {
+    return Purpose::replaced;
+  }
   return has_weight(source.archive, head.token_layer) ? Purpose::tokens : Purpose::rows;
 }
 
-Purpose purpose_of(Head head) {
-  return head == Head::none           ? Purpose::rows
-         : head == Head::tokens       ? Purpose::tokens
-         : head == Head::token_labels ? Purpose::token_labels
-                                      : Purpose::text_labels;
+Purpose purpose_of(const ModelConfig& config) {
+  return config.head == Head::none           ? Purpose::rows
+         : config.head == Head::tokens       ? Purpose::tokens
+         : tells_replaced(config)            ? Purpose::replaced
+         : config.head == Head::token_labels ? Purpose::token_labels
+                                             : Purpose::text_labels;
 }
 
 std::vector<std::string> labels_in(FamilySource& source, std::string_view head) {
@@ -92,6 +97,10 @@ void read_head(FamilySource& source, const HeadNames& head, Purpose purpose, Mod
   } else if (purpose == Purpose::tokens) {
     config.head_layer = head.token_activation.value_or(config.activation);
     config.head_layer_norm = HeadLayerNorm::present;
+  } else if (purpose == Purpose::replaced) {
+    config.head = Head::token_labels;
+    config.labels = {kReplacedLabels.begin(), kReplacedLabels.end()};
+    config.head_layer = config.activation;
   } else {
     read_label_head(source, head, purpose, config);
   }
@@ -116,9 +125,13 @@ void write_labels(ConfigFile& file, const ModelConfig& config) {
 
 }  // namespace
 
+bool tells_replaced(const ModelConfig& config) {
+  return config.head == Head::token_labels && config.head_layer && std::ranges::equal(config.labels, kReplacedLabels);
+}
+
 void exchange_head(FamilySource& source, const HeadNames& head, ModelConfig& config, ForeignNames& names) {
   const bool is_written = source.file.is_written();
-  const Purpose purpose = is_written ? purpose_of(config.head) : purpose_in(source, head);
+  const Purpose purpose = is_written ? purpose_of(config) : purpose_in(source, head);
   // Labels of tokens are read from the rows as they are, also where labels of texts are not.
   const bool of_tokens = purpose == Purpose::token_labels, of_texts = purpose == Purpose::text_labels;
   if (!is_written) {
@@ -132,6 +145,9 @@ void exchange_head(FamilySource& source, const HeadNames& head, ModelConfig& con
     names.tensors.push_back({head.token_norm, {WeightRole::head_norm}});
     names.tensors.push_back(
         {.name = head.token_bias, .roles = {WeightRole::logits}, .term = WeightTerm::bias, .copies = head.bias_copies});
+  } else if (purpose == Purpose::replaced) {
+    names.tensors.push_back({head.replaced_layer, {WeightRole::head_layer}});
+    names.tensors.push_back({.name = head.replaced, .roles = {WeightRole::labels}, .zero_rows = 1});
   } else if (of_tokens || of_texts) {
     names.tensors.push_back({of_tokens ? kTokenLabels : head.labels, {WeightRole::labels}});
     if (of_texts) {

@@ -18,7 +18,15 @@ struct HeadNames {
   std::optional<Activation> token_activation = {};       // of its layer; none: the encoder's
   std::array<std::string_view, 3> copies = {};           // of the output projection, which is the table of embeddings
   std::array<std::string_view, 3> bias_copies = {};
+  // The layers of a discriminator, which tells tokens that were replaced; empty: the family has none.
+  std::string_view replaced_layer = {}, replaced = {};
 };
+
+// The labels of a discriminator. It has one score for each token, z, and the second label's probability is
+// sigmoid(z) = exp(z) / (exp(0) + exp(z)): the first label's score is 0.
+inline constexpr std::array<std::string_view, 2> kReplacedLabels{"original", "replaced"};
+// Whether the head is that of a discriminator.
+bool tells_replaced(const ModelConfig& config);
 
 inline constexpr HeadNames kBertHead{.text_layer = "{prefix}pooler.dense.{term}",
                                      .labels = "classifier.{term}",
@@ -49,7 +57,9 @@ inline constexpr HeadNames kElectraHead{.text_layer = "classifier.dense.{term}",
                                         .token_norm = "generator_predictions.LayerNorm.{term}",
                                         .token_bias = "generator_lm_head.bias",
                                         .token_activation = Activation::gelu,
-                                        .copies = {"generator_lm_head.weight"}};
+                                        .copies = {"generator_lm_head.weight"},
+                                        .replaced_layer = "discriminator_predictions.dense.{term}",
+                                        .replaced = "discriminator_predictions.dense_prediction.{term}"};
 inline constexpr HeadNames kAlbertHead{.text_layer = "{prefix}pooler.{term}",
                                        .labels = "classifier.{term}",
                                        .token_layer = "predictions.dense.{term}",

@@ -16,6 +16,7 @@ constexpr std::array kFamilies{
     Family{"qwen2", "Qwen 2", "Qwen2ForCausalLM", exchange_llama},
     Family{"qwen3", "Qwen 3", "Qwen3ForCausalLM", exchange_llama},
     Family{"phi3", "Phi-3", "Phi3ForCausalLM", exchange_llama},
+    Family{"smollm3", "SmolLM3", "SmolLM3ForCausalLM", exchange_llama},
     Family{"gemma", "Gemma", "GemmaForCausalLM", exchange_gemma},
     Family{"gemma2", "Gemma 2", "Gemma2ForCausalLM", exchange_gemma},
     Family{"gemma3_text", "Gemma 3", "Gemma3ForCausalLM", exchange_gemma},

@@ -89,7 +89,6 @@ class GenerationReader {
     DecodingDefaults& decoding = model_.decoding;
     take("max_new_tokens", decoding.max_tokens);
     read_rules();
-    take("repetition_penalty", decoding.repetition_penalty);
     if (!from().has("do_sample")) {
       take("num_beams", decoding.beam);
     } else if (from().flag("do_sample")) {
@@ -102,7 +101,7 @@ class GenerationReader {
       decoding.temperature = 0.0;
     }
     if (decoding.beam.value_or(1) > 1) {
-      decoding.temperature = decoding.repetition_penalty = {};  // no sampling
+      decoding.temperature = {};  // no sampling
     }
   }
 
@@ -170,12 +169,17 @@ class GenerationReader {
       model_.decoding.min_tokens = *min_new_tokens + 1;  // here the end counts too
     }
     take("no_repeat_ngram_size", model_.decoding.no_repeat_ngram);
+    take("repetition_penalty", model_.decoding.repetition_penalty);
     model_.marks.suppressed = tokens_in(from(), "suppress_tokens");
     for (const std::vector<int64_t>& word : from().integer_lists("bad_words_ids")) {
-      if (word.size() == 1) {
-        model_.marks.suppressed.push_back(token_of(from(), "bad_words_ids", word.front()));
-      } else {
-        model_.unread.push_back(fmt::format("a word of {} tokens in bad_words_ids", word.size()));
+      std::vector<int32_t> tokens;
+      for (const int64_t token : word) {
+        tokens.push_back(token_of(from(), "bad_words_ids", token));
+      }
+      if (tokens.size() == 1) {
+        model_.marks.suppressed.push_back(tokens.front());
+      } else if (!tokens.empty()) {
+        model_.marks.bad_words.push_back(std::move(tokens));
       }
     }
   }
@@ -244,7 +248,6 @@ void write_sampling(const DecodingDefaults& decoding, ConfigFile& file) {
     write_one(file, "min_p", decoding.min_p);
   }
   write_one(file, "num_beams", decoding.beam);
-  write_one(file, "repetition_penalty", decoding.repetition_penalty);
   if (decoding.min_tokens) {
     file.write("min_new_tokens", *decoding.min_tokens - 1);
   }
@@ -255,8 +258,12 @@ void write_sampling(const DecodingDefaults& decoding, ConfigFile& file) {
 void write_decoding(const ExportedModel& model, ConfigFile& file) {
   write_one(file, "max_new_tokens", model.decoding.max_tokens);
   write_one(file, "no_repeat_ngram_size", model.decoding.no_repeat_ngram);
+  write_one(file, "repetition_penalty", model.decoding.repetition_penalty);
   if (!model.marks.suppressed.empty()) {
     file.write("suppress_tokens", model.marks.suppressed);
+  }
+  if (!model.marks.bad_words.empty()) {
+    file.write("bad_words_ids", model.marks.bad_words);
   }
   if (model.config.architecture == Architecture::causal_lm) {
     write_sampling(model.decoding, file);

@@ -8,6 +8,7 @@
 
 #include "base/errors.h"
 #include "interchange/config_differences.h"
+#include "interchange/huggingface/encoder_heads.h"
 #include "models/any_model.h"
 
 namespace heed {
@@ -31,6 +32,7 @@ std::string class_of(const Family& family, const ModelConfig& config) {
   }
   return name + (config.head == Head::none           ? "Model"
                  : config.head == Head::tokens       ? "ForMaskedLM"
+                 : tells_replaced(config)            ? "ForPreTraining"
                  : config.head == Head::token_labels ? "ForTokenClassification"
                                                      : "ForSequenceClassification");
 }

@@ -1,6 +1,7 @@
 // Llama and its kin: norms before sublayers by root mean square, rotary positions, a gated feed-forward layer.
 //   Mistral sees a window of keys, and so do some layers of Qwen 2; Qwen 2 has biases of queries, keys and values; Qwen 3
-//   normalizes each head of queries and keys; Phi-3 stores queries, keys and values in one matrix, gate and up in one.
+//   normalizes each head of queries and keys; Phi-3 stores queries, keys and values in one matrix, gate and up in one;
+//   SmolLM3 has layers without positions.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -172,32 +173,41 @@ struct Windows {
   }
 };
 
-// Mistral and Phi-3: all layers; Qwen: those after the first max_window_layers, and only if told so.
+// Mistral and Phi-3: all layers; Qwen: those after the first max_window_layers, SmolLM3: those without positions, both
+// only if told so.
 void read_windows(ConfigFile& file, std::string_view type, ModelConfig& config) {
-  const bool of_qwen = type.starts_with("qwen");
-  if ((type != "mistral" && type != "phi3" && !of_qwen) || !file.has("sliding_window") ||
-      (of_qwen && !file.flag("use_sliding_window", false))) {
+  const bool of_qwen = type.starts_with("qwen"), of_smollm = type == "smollm3";
+  if ((type != "mistral" && type != "phi3" && !of_qwen && !of_smollm) || !file.has("sliding_window") ||
+      ((of_qwen || of_smollm) && !file.flag("use_sliding_window", false))) {
     file.pass_over({"sliding_window", "max_window_layers", "use_sliding_window", "layer_types"});
     return;
   }
   const int64_t window = window_in(file);
-  if (!of_qwen && !file.has("layer_types")) {
+  if (!of_qwen && !of_smollm && !file.has("layer_types")) {
     config.window = window;
     return;
   }
   constexpr int64_t kFullLayersOfQwen = 28;
   const int64_t full = of_qwen ? file.integer("max_window_layers", kFullLayersOfQwen) : 0;
-  set_windows(config, local_layers(file, config.decoder_layers, [&](int64_t layer) { return layer >= full; }), window);
+  const auto is_local = [&](int64_t layer) {
+    return of_smollm ? config.positions == Positions::none || config.rotary_base.of(layer) == 0.0 : layer >= full;
+  };
+  set_windows(config, local_layers(file, config.decoder_layers, is_local), window);
 }
 
 void write_windows(ConfigFile& file, std::string_view type, const ModelConfig& config) {
-  const bool of_qwen = type.starts_with("qwen");
-  if (type != "mistral" && type != "phi3" && !of_qwen) {
+  const bool of_qwen = type.starts_with("qwen"), of_smollm = type == "smollm3";
+  if (type != "mistral" && type != "phi3" && !of_qwen && !of_smollm) {
     return;
   }
   const Windows windows(config);
   // For Mistral, a missing key would mean a window too.
   file.write("sliding_window", windows.size > 0 ? nlohmann::json(windows.size) : nlohmann::json());
+  if (of_smollm) {
+    file.write("use_sliding_window", windows.size > 0);
+    windows.write_types(file);
+    return;
+  }
   const int64_t full = of_qwen ? std::ranges::find(windows.is_local, true) - windows.is_local.begin() : 0;
   if (of_qwen) {
     file.write("use_sliding_window", windows.size > 0);
@@ -205,6 +215,35 @@ void write_windows(ConfigFile& file, std::string_view type, const ModelConfig& c
   }
   if (windows.size > 0 && !windows.follow([&](int64_t layer) { return layer >= full; })) {
     windows.write_types(file);
+  }
+}
+
+// Layers without positions: each one's flag says whether it has them; without flags, each so many'th has none.
+void exchange_layers_without_positions(ConfigFile& file, ModelConfig& config) {
+  constexpr std::string_view kFlags = "no_rope_layers", kInterval = "no_rope_layer_interval";
+  if (file.is_written()) {
+    std::vector<int64_t> flags;
+    for (int64_t layer = 0; layer < config.decoder_layers; ++layer) {
+      flags.push_back(config.rotary_base.of(layer) > 0.0 ? 1 : 0);
+    }
+    file.write(kFlags, flags);
+    return;
+  }
+  constexpr int64_t kUsualInterval = 4;
+  const std::vector<int64_t> flags = file.integers(kFlags);
+  const int64_t interval = file.integer(kInterval, kUsualInterval);
+  require<FormatError>(flags.empty() || std::ssize(flags) == config.decoder_layers, file.where(),
+                       "\"{}\" has {} entries for {} layers", kFlags, flags.size(), config.decoder_layers);
+  require<FormatError>(interval > 0, file.where(), "\"{}\" is {}, expected above 0", kInterval, interval);
+  std::vector<double> bases;
+  for (int64_t layer = 0; layer < config.decoder_layers; ++layer) {
+    const bool turned = flags.empty() ? (layer + 1) % interval != 0 : flags[static_cast<size_t>(layer)] != 0;
+    bases.push_back(turned ? config.rotary_base.of(0) : 0.0);
+  }
+  if (std::ranges::count(bases, 0.0) == std::ssize(bases)) {
+    config.positions = Positions::none;
+  } else if (std::ranges::count(bases, 0.0) > 0) {
+    config.rotary_base = PerLayer<double>(bases);
   }
 }
 
@@ -277,6 +316,9 @@ ForeignNames exchange_llama(FamilySource& source, ModelConfig& config) {
   exchange_sizes(file, config);
   exchange_activation(file, "hidden_act", config.activation, "silu");
   exchange_rotary(file, config);
+  if (type == "smollm3") {
+    exchange_layers_without_positions(file, config);
+  }
   if (type == "phi3" || !file.is_written()) {
     exchange_rotated_part(file, config, "partial_rotary_factor", 1.0);
   }
@@ -286,7 +328,7 @@ ForeignNames exchange_llama(FamilySource& source, ModelConfig& config) {
     config.attention_bias = AttentionBias::inputs;
   }
   bool inner_bias = config.bias_of_feed_forward() == Bias::present;
-  if (type == "llama" || !file.is_written()) {
+  if (type == "llama" || type == "smollm3" || !file.is_written()) {
     file.exchange("mlp_bias", inner_bias, false);
   }
   if (!file.is_written()) {
@@ -297,7 +339,7 @@ ForeignNames exchange_llama(FamilySource& source, ModelConfig& config) {
     write_windows(file, type, config);
   }
   ForeignNames names = type == "phi3" ? names_of(kPhi3Names, source) : names_of(kLlamaNames, source);
-  exchange_tying(source, config, "lm_head.weight", names.prefix + "embed_tokens.weight", false);
+  exchange_tying(source, config, "lm_head.weight", names.prefix + "embed_tokens.weight", type == "smollm3");
   return names;
 }
 

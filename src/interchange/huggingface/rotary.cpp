@@ -103,7 +103,7 @@ void write_scaling(ConfigFile& file, const ModelConfig& config, double factor) {
 void exchange_rotary(ConfigFile& file, ModelConfig& config, std::string_view base_key) {
   constexpr double kBaseBeforeItWasASetting = 10000.0;
   if (file.is_written()) {
-    file.write(base_key, config.rotary_base.of(0));
+    file.write(base_key, std::ranges::max(config.rotary_base.values()));  // of a layer that has positions
     write_scaling(file, config, config.rotary_factor.of(0));
     return;
   }

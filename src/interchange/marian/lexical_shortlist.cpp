@@ -104,9 +104,11 @@ ShortlistTable read_binary_shortlist(const std::filesystem::path& path, const Tr
   const auto offsets = file.number<uint64_t>("the number of source tokens"),
              targets = file.number<uint64_t>("the number of targets");
   file.require_room(offsets, sizeof(uint64_t), "source tokens");
-  require<FormatError>(offsets == static_cast<uint64_t>(tokenizers.source.vocabulary_size()) + 1, where,
-                       "is of a source vocabulary of {} tokens, but the tokenizer has {}", offsets - 1,
-                       tokenizers.source.vocabulary_size());
+  // The last token may be the one that was added to Marian's, with which decoding begins.
+  const auto tokens = static_cast<uint64_t>(tokenizers.source.vocabulary_size());
+  require<FormatError>(offsets == tokens + 1 || offsets == tokens, where,
+                       "is of a source vocabulary of {} tokens, but the tokenizer has {}",
+                       static_cast<int64_t>(offsets) - 1, tokens);
   ShortlistTable table{first_tokens(frequent, tokenizers.target.vocabulary_size()), {}, {}};
   uint64_t end = file.number<uint64_t>("an offset");
   require<FormatError>(end == 0, where, "its lists begin at {}, expected 0", end);
@@ -117,6 +119,7 @@ ShortlistTable read_binary_shortlist(const std::filesystem::path& path, const Tr
     end = next;
     table.ends.push_back(static_cast<int64_t>(end));
   }
+  table.ends.resize(tokens, static_cast<int64_t>(end));
   require<FormatError>(end == targets, where, "its lists end at {} of {}", end, targets);
   file.require_room(targets, sizeof(uint32_t), "targets");
   table.targets.reserve(targets);

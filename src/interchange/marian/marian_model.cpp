@@ -1,6 +1,9 @@
 #include "interchange/marian/marian_model.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <array>
 #include <set>
 #include <utility>
 
@@ -14,6 +17,7 @@ namespace heed {
 namespace {
 
 const char* const kDecoderFile = "decoder.yml";
+constexpr std::array<std::string_view, 5> kDecoderKeys{"models", "vocabs", "shortlist", "beam-size", "normalize"};
 
 // Settings that are read, each with where it came from.
 class MarianSettings {
@@ -216,6 +220,16 @@ MarianDecoder read_marian_decoder(const std::filesystem::path& folder) {
   }
   if (yaml.has("normalize")) {
     decoder.length_penalty = yaml.number("normalize", 0.0);
+  }
+  constexpr std::string_view kPaths = "relative-paths";  // files are in the folder, whatever it says
+  for (const std::string& key : yaml.keys()) {
+    const bool is_read = std::ranges::find(kDecoderKeys, key) != kDecoderKeys.end();
+    if (is_read) {
+      const std::string use = key == "shortlist" ? " (where --shortlist names it)" : "";
+      decoder.origins.push_back({path.string(), key, fmt::format("{}{}", fmt::join(yaml.texts(key), ", "), use)});
+    } else if (key != kPaths) {
+      decoder.unread.push_back(key);
+    }
   }
   return decoder;
 }

@@ -25,6 +25,8 @@ struct MarianDecoder {
   std::optional<MarianShortlist> shortlist = {};
   std::optional<int64_t> beam = {};
   std::optional<double> length_penalty = {};  // "normalize"
+  std::vector<SettingOrigin> origins = {};
+  std::vector<std::string> unread = {};  // keys
 };
 
 // FormatError, naming the key, where a file is not there, or several models are to be averaged.
@@ -42,8 +44,9 @@ struct MarianModel {
 // FormatError, naming the key, for what heed lacks: average attention, factors, tied layers.
 MarianModel read_marian_model(const std::filesystem::path& weights);
 
-// The vocabularies that decoder.yml names, or else source.spm and target.spm (or vocab.spm): SentencePiece models.
-// FormatError for other vocabularies, whose cutting of texts is not said.
+// The vocabularies that decoder.yml names, or else source.spm and target.spm (or vocab.spm): SentencePiece models, or
+// lists of tokens. source.spm and target.spm cut texts into the tokens of lists; without them, tokens stand between
+// spaces. FormatError where a list lacks the end or the unknown token.
 Tokenizers read_marian_tokenizers(const std::filesystem::path& folder, const ForeignModel& model);
 
 }  // namespace heed

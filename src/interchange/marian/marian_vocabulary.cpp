@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 #include <unordered_set>
@@ -10,6 +11,7 @@
 #include "base/errors.h"
 #include "base/system/files.h"
 #include "base/text/excerpt.h"
+#include "base/text/json_depth.h"
 
 namespace heed {
 namespace {
@@ -95,8 +97,37 @@ std::optional<std::string> unquoted_token(std::string_view written) {
   return token;
 }
 
+// Tokens as they come, in the order of their numbers.
+class NumberedTokens {
+ public:
+  NumberedTokens(std::string where, size_t most) : where_(std::move(where)), most_(std::min(most, kMaxMarianTokens)) {}
+
+  void add(std::string token, uint64_t id) {
+    require<FormatError>(id < most_, where_, "token '{}' has the number {}", shown(token), id);
+    tokens_.resize(std::max<size_t>(tokens_.size(), id + 1));
+    require<FormatError>(!tokens_[id].has_value(), where_, "'{}' and '{}' have the number {}",
+                         shown(tokens_[id].value_or("")), shown(token), id);
+    tokens_[id] = std::move(token);
+  }
+  std::vector<std::string> take() {
+    std::vector<std::string> tokens;
+    tokens.reserve(tokens_.size());
+    for (std::optional<std::string>& token : tokens_) {
+      require<FormatError>(token.has_value(), where_, "no token has the number {}", tokens.size());
+      tokens.push_back(std::move(*token));
+    }
+    return tokens;
+  }
+
+ private:
+  std::string where_;
+  size_t most_;
+  std::vector<std::optional<std::string>> tokens_;
+};
+
 std::vector<std::string> tokens_of_yaml(std::string_view text, const std::string& where) {
-  std::vector<std::optional<std::string>> by_number;
+  // As many numbers as there can be lines, at most: a line takes four bytes.
+  NumberedTokens tokens(where, text.size() / 4 + 1);
   for_each_token_line(text, [&](std::string_view line, size_t number) {
     if (line == "---" || line == "..." || line.starts_with('#')) {
       return;
@@ -108,28 +139,36 @@ std::vector<std::string> tokens_of_yaml(std::string_view text, const std::string
                         std::from_chars(line.data() + colon + 2, end, id) == std::from_chars_result{end, std::errc()};
     std::optional<std::string> token = has_id ? unquoted_token(line.substr(0, colon)) : std::nullopt;
     require<FormatError>(token.has_value(), where, "line {}: '{}' is not a token and its number", number, shown(line));
-    // As many numbers as there can be lines, at most: a line takes four bytes.
-    require<FormatError>(id < std::min(text.size() / 4 + 1, kMaxMarianTokens), where,
-                         "line {}: token '{}' has the number {}", number, shown(*token), id);
-    by_number.resize(std::max<size_t>(by_number.size(), id + 1));
-    require<FormatError>(!by_number[id].has_value(), where, "line {}: a second token has the number {}", number, id);
-    by_number[id] = std::move(token);
+    tokens.add(std::move(*token), id);
   });
-  std::vector<std::string> tokens;
-  for (std::optional<std::string>& token : by_number) {
-    require<FormatError>(token.has_value(), where, "no token has the number {}", tokens.size());
-    tokens.push_back(std::move(*token));
+  return tokens.take();
+}
+
+std::vector<std::string> tokens_of_json(std::string_view text, const std::string& where) {
+  require_shallow_json(text, where);
+  const nlohmann::json parsed = nlohmann::json::parse(text, nullptr, false);
+  require<FormatError>(parsed.is_object(), where, "is not an object of tokens and their numbers");
+  NumberedTokens tokens(where, parsed.size());
+  for (const auto& [token, id] : parsed.items()) {
+    require<FormatError>(id.is_number_unsigned(), where, "token '{}' has no number", shown(token));
+    tokens.add(token, id.get<uint64_t>());
   }
-  return tokens;
+  return tokens.take();
 }
 
 }  // namespace
 
 std::vector<std::string> read_marian_vocabulary(const std::filesystem::path& path) {
-  const std::string text = read_file(path), where = path.string();
+  return parse_marian_vocabulary(read_file(path), path);
+}
+
+std::vector<std::string> parse_marian_vocabulary(std::string_view text, const std::filesystem::path& path) {
+  const std::string where = path.string();
   std::vector<std::string> tokens;
   if (path.extension() == ".yml" || path.extension() == ".yaml") {
     tokens = tokens_of_yaml(text, where);
+  } else if (path.extension() == ".json") {
+    tokens = tokens_of_json(text, where);
   } else {
     for_each_token_line(text, [&](std::string_view line, size_t) { tokens.emplace_back(line); });
   }

@@ -6,7 +6,7 @@
 namespace heed {
 
 inline constexpr const char* kHeedCudaName = "heed_cuda_backend";
-// Of the headers that both are compiled with: another build's library would be called wrongly.
+// A checksum of the headers that both are compiled with: another build's library would be called wrongly.
 inline constexpr const char* kHeedInterface = HEED_INTERFACE;
 
 // Null where `interface` is another. Throws ConfigError where the device cannot be used, and DeviceError.

@@ -18,8 +18,8 @@ struct DocumentRows {
 
 // Rows of the document that most of the range lies in.
 DocumentRows longest_part(const TextRows& rows, const RowRange& range) {
-  const RaggedText text = rows.read(std::span(&range, 1));
-  const Segments& segments = text.tokens.segments;
+  const TokenBatch text = rows.read(std::span(&range, 1));
+  const Segments& segments = text.tokens.segments();
   int64_t longest = 0;
   for (int64_t i = 1; i < segments.count(); ++i) {
     if (segments.length(i) > segments.length(longest)) {
@@ -27,9 +27,10 @@ DocumentRows longest_part(const TextRows& rows, const RowRange& range) {
     }
   }
   const auto begin = segments.begin(longest), end = segments.end(longest);
+  const std::span<const int32_t> fed = text.tokens.sequence(longest), expected = text.expected.ids();
   return {{range.begin + begin, range.begin + end},
-          {text.tokens.ids.begin() + begin, text.tokens.ids.begin() + end},
-          {text.expected.begin() + begin, text.expected.begin() + end}};
+          {fed.begin(), fed.end()},
+          {expected.begin() + begin, expected.begin() + end}};
 }
 
 Passage read_passage(const Inference& inference, const Tokenizer& tokenizer, const DocumentRows& rows,

@@ -5,6 +5,7 @@
 
 #include "base/errors.h"
 #include "text/huggingface/characters/byte_characters.h"
+#include "text/huggingface/characters/characters.h"
 #include "text/huggingface/pipeline.h"
 #include "text/unicode/unicode.h"
 
@@ -14,17 +15,38 @@ namespace {
 using huggingface::JsonValue;
 using huggingface::Pipeline;
 
-bool is_plain(std::string_view text) {
+bool is_printing_ascii(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c > ' ' && c < '\x7f'; });
 }
 
-// As show_piece(), which takes its time with what is mostly plain text.
+// Whether show_piece() certainly changes nothing: of UTF-8, printing ASCII, U+00C0 to U+05FF, U+2581, and U+3040 to
+// U+D7FF, among which are neither spaces nor control characters.
+bool is_plain(std::string_view text) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto lead = static_cast<unsigned char>(text[i]);
+    if (lead > ' ' && lead < 0x7f) {
+      continue;
+    }
+    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : '\0');
+    if (lead >= 0xc3 && lead <= 0xd7) {
+      i += 1;
+    } else if ((lead == 0xe3 && next >= 0x81) || (lead >= 0xe4 && lead <= 0xed) ||
+               text.substr(i).starts_with("\u2581")) {
+      i += 2;
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+// As show_piece(), which takes its time with what is mostly plain text: valid UTF-8.
 std::string show_text(std::string_view text) { return is_plain(text) ? std::string(text) : show_piece(text); }
 
 // Bytes that may end inside of a character; those that form none are written like <0xE2>.
 std::string show_bytes(std::string_view bytes) {
   std::string shown;
-  if (bytes.starts_with(' ') && is_plain(bytes.substr(1))) {
+  if (bytes.starts_with(' ') && is_printing_ascii(bytes.substr(1))) {
     return shown.append("\u2581").append(bytes.substr(1));
   }
   while (!bytes.empty()) {
@@ -167,6 +189,11 @@ huggingface::Json json_of(const TokenizerUse& use) {
   return json;
 }
 
+huggingface::Json with_use(huggingface::Json document, const TokenizerUse& use) {
+  document[kUseMember] = json_of(use);
+  return document;
+}
+
 void read_names(const JsonValue& json, SpecialNames& names) {
   for (const auto& [key, name] : named_texts(names)) {
     if (const std::optional<JsonValue> token = json.find(key)) {
@@ -189,11 +216,13 @@ TokenizerUse use_in(const JsonValue& json) {
 
 class PipelineTokenizer final : public HuggingFaceTokenizer {
  public:
-  PipelineTokenizer(std::unique_ptr<Pipeline> pipeline, std::string content, const SpecialNames& names,
-                    std::vector<std::string> pieces)
+  // `added`: what the content does not say yet.
+  PipelineTokenizer(std::unique_ptr<Pipeline> pipeline, std::string content, TokenizerUse added,
+                    const SpecialNames& names, std::vector<std::string> pieces)
       : HuggingFaceTokenizer(pipeline->model().kind(), special_tokens_of(*pipeline, names), std::move(pieces)),
         pipeline_(std::move(pipeline)),
         content_(std::move(content)),
+        added_(std::move(added)),
         frame_(pipeline_->frame(1)),
         pair_frame_(pipeline_->frame(2)),
         mask_(first_known({token_named(*pipeline_, names.mask), usual_token(*pipeline_, {"[MASK]", "<mask>"})})) {}
@@ -250,7 +279,9 @@ class PipelineTokenizer final : public HuggingFaceTokenizer {
     return std::string(text);
   }
   std::string normalization() const override { return "tokenizer.json's own"; }
-  std::string serialize() const override { return content_; }
+  std::string serialize() const override {
+    return added_ == TokenizerUse{} ? content_ : with_use(huggingface::Json::parse(content_), added_).dump();
+  }
 
  private:
   static void check(std::string_view text) {
@@ -270,6 +301,7 @@ class PipelineTokenizer final : public HuggingFaceTokenizer {
 
   std::unique_ptr<Pipeline> pipeline_;
   std::string content_;
+  TokenizerUse added_;
   std::vector<FramePart> frame_, pair_frame_;
   TokenId mask_;
 };
@@ -306,8 +338,7 @@ std::unique_ptr<HuggingFaceTokenizer> parse_huggingface_tokenizer(std::string co
   huggingface::Json parsed = huggingface::parse_json(content, where);
   require<FormatError>(parsed.is_object(), where, "expected an object, found {}", parsed.type_name());
   if (use != TokenizerUse{}) {
-    parsed[kUseMember] = json_of(use);
-    content = parsed.dump();
+    parsed = with_use(std::move(parsed), use);
   }
   const JsonValue json(parsed, std::string(where));
   const TokenizerUse kept = use_in(json);
@@ -319,7 +350,8 @@ std::unique_ptr<HuggingFaceTokenizer> parse_huggingface_tokenizer(std::string co
   for (int64_t id = tokens; id < kept.rows; ++id) {
     pieces.push_back(fmt::format("<no token {}>", id));
   }
-  return std::make_unique<PipelineTokenizer>(std::move(pipeline), std::move(content), kept.names, std::move(pieces));
+  return std::make_unique<PipelineTokenizer>(std::move(pipeline), std::move(content), use, kept.names,
+                                             std::move(pieces));
 }
 
 }  // namespace heed

@@ -115,7 +115,7 @@ std::vector<TakenWeights::Difference> differing_settings(ModelConfig there, Mode
 std::shared_ptr<const TensorFile> weights_of(const ModelFolder& folder, const ModelConfig& config) {
   require<FormatError>(!holds_adapter(folder), folder.path.string(),
                        "holds an adapter, and training.from needs a whole model: heed merge makes one of it");
-  std::shared_ptr<const TensorFile> file = open_weights(folder, config);
+  std::shared_ptr<const TensorFile> file = open_weights(folder, config, BlocksAs::floats);
   require_not_quantized(*file);
   return file;
 }

@@ -36,16 +36,14 @@ StoredChatTemplate template_of(const ChatDataRecipe& data, const TaskSetup& setu
 }
 
 CausalShard shard_of(const std::vector<const Conversation*>& conversations, uint64_t first_row) {
-  RaggedText text;
+  std::vector<int32_t> ids, expected;
   std::vector<int64_t> lengths;
   for (const Conversation* const one : conversations) {
-    text.tokens.ids.insert(text.tokens.ids.end(), one->ids.begin(), one->ids.end());
-    text.expected.insert(text.expected.end(), one->expected.begin(), one->expected.end());
+    ids.insert(ids.end(), one->ids.begin(), one->ids.end());
+    expected.insert(expected.end(), one->expected.begin(), one->expected.end());
     lengths.push_back(rows_of(*one));
   }
-  text.tokens.segments = Segments(lengths);
-  text.tokens.segments.number_rows_from(first_row);
-  return CausalShard(std::move(text));
+  return CausalShard({Sequences(std::move(ids), Segments(lengths, first_row)), Targets(std::move(expected))});
 }
 
 }  // namespace

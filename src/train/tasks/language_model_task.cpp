@@ -182,7 +182,7 @@ std::vector<Sample> LanguageModelTask::write_samples(const Inference& inference)
   const auto found = generate_texts(generator, prompts,
                                     {.sampling = {.temperature = samples_.temperature, .seed = seed()},
                                      .max_tokens = samples_.tokens,
-                                     .long_prompts = LongPrompts::truncate_left},
+                                     .too_long = TooLong::truncate},
                                     [](size_t i) { return fmt::format("validation.prompts, text {}", i + 1); });
   for (size_t i = 0; i < prompts.size(); ++i) {
     samples.push_back({prompts[i], found[i].front().text});

@@ -12,7 +12,7 @@ namespace heed {
 namespace {
 
 constexpr int64_t kMaskedValidationTokens = 4096;  // about this many in one pass
-constexpr int64_t kSampleTokens = 64;
+constexpr size_t kSampleTokens = 64;
 
 class MaskedShard final : public TextShard {
  public:
@@ -26,15 +26,10 @@ class MaskedShard final : public TextShard {
   }
 };
 
-int64_t chosen_in(const MaskedText& text) {
-  return static_cast<int64_t>(text.expected.size()) - std::ranges::count(text.expected, MaskedText::kNothing);
-}
-
 // An update without anything to predict would have no mean loss.
-template <class Batches>
-void ensure_chosen(Batches& batches, const Masking& masking, std::string_view key) {
-  const bool any = std::ranges::any_of(batches, [](const auto& batch) { return chosen_in(batch.text) > 0; }) ||
-                   std::ranges::any_of(batches, [&](auto& batch) { return masking.mask_first_maskable(batch.text); });
+void ensure_chosen(std::vector<TokenBatch>& batches, const Masking& masking, std::string_view key) {
+  const bool any = std::ranges::any_of(batches, [](const TokenBatch& batch) { return batch.expected.counted() > 0; }) ||
+                   std::ranges::any_of(batches, [&](TokenBatch& batch) { return masking.mask_first_maskable(batch); });
   require<FormatError>(any, key, "an update has no token that can be masked");
 }
 
@@ -54,22 +49,22 @@ int32_t likeliest(const ConstView& logits, int64_t row) {
   return best;
 }
 
-Predictions predict(const Inference& inference, const MaskedText& text, const std::vector<int32_t>& types) {
+Predictions predict(const Inference& inference, const TokenBatch& text) {
   std::vector<int32_t> rows, expected;
-  for (size_t row = 0; row < text.expected.size(); ++row) {
-    if (text.expected[row] != MaskedText::kNothing) {
-      rows.push_back(static_cast<int32_t>(row));
-      expected.push_back(text.expected[row]);
+  for (int32_t row = 0; const int32_t token : text.expected.ids()) {
+    if (token != Targets::kIgnored) {
+      rows.push_back(row);
+      expected.push_back(token);
     }
+    ++row;
   }
   Predictions found;
   if (rows.empty()) {
     return found;
   }
   const EncoderOnly& model = inference.model.encoder_only();
-  const Sequences tokens = with_types(RaggedTokens(text.tokens), std::vector(types));
   Pass pass = Pass::infer(inference.backend, inference.storage);
-  const Hidden hidden(select_rows(pass, model.hidden(pass, tokens).var(), rows));
+  const Hidden hidden(select_rows(pass, model.hidden(pass, text.tokens).var(), rows));
   const Logits logits = model.logits(pass, hidden);
   const Targets targets(expected);
   found.negative_log_likelihood = cross_entropy(pass, logits, targets, Smoothing(0.0F)).total_negative_log_likelihood();
@@ -92,11 +87,11 @@ MaskedModelTask::MaskedModelTask(const Recipe& recipe, const TaskSetup& setup)
       masking_(tokenizer(), recipe.of<MaskedModelRecipe>().mask_in(tokenizer()),
                recipe.of<MaskedModelRecipe>().masking) {}
 
-MaskedModelTask::Batch MaskedModelTask::batch_of(const MarkedText& text, const ShardRows& rows, RandomKey key) const {
-  Batch batch{masking_.apply(text.read(rows.ranges, rows.first_row), key), {}};
+TokenBatch MaskedModelTask::batch_of(const MarkedText& text, const ShardRows& rows, RandomKey key) const {
+  TokenBatch batch = masking_.apply(text.read(rows.ranges, rows.first_row), key);
   if (token_types_ > 0 && data().columns == TextColumns::pair) {
     const TextMarks marks = text_marks(tokenizer(), data().documents, data().columns);
-    batch.types = text.types(rows.ranges, *marks.separator);
+    batch.tokens.set_types(text.types(rows.ranges, *marks.separator));
   }
   return batch;
 }
@@ -104,13 +99,13 @@ MaskedModelTask::Batch MaskedModelTask::batch_of(const MarkedText& text, const S
 Update MaskedModelTask::next_update(int64_t number) {
   const MarkedText text = marked(train());
   Update update;
-  std::vector<Batch> batches;
+  std::vector<TokenBatch> batches;
   for (const ShardRows& rows : next_shards(update)) {
     batches.push_back(batch_of(text, rows, key_.derive(static_cast<uint64_t>(number))));
   }
   ensure_chosen(batches, masking_, "data.train");
-  for (Batch& batch : batches) {
-    auto shard = std::make_unique<MaskedShard>(std::move(batch.text), std::move(batch.types));
+  for (TokenBatch& batch : batches) {
+    auto shard = std::make_unique<MaskedShard>(std::move(batch));
     if (shard->targets() > 0) {
       update.shards.push_back(std::move(shard));
     }
@@ -119,9 +114,9 @@ Update MaskedModelTask::next_update(int64_t number) {
 }
 
 // Sequences as long as those in training, masked in the same way each time.
-std::vector<MaskedModelTask::Batch> MaskedModelTask::masked_validation() const {
+std::vector<TokenBatch> MaskedModelTask::masked_validation() const {
   const MarkedText text = marked(*validation());
-  std::vector<Batch> batches;
+  std::vector<TokenBatch> batches;
   for (const std::vector<RowRange>& ranges : cover(text.size(), kMaskedValidationTokens)) {
     batches.push_back(batch_of(text, {ranges, static_cast<uint64_t>(ranges.front().begin)},
                                RandomKey{}.derive("masking of validation")));
@@ -134,16 +129,16 @@ Scores MaskedModelTask::validate(const Inference& inference) const {
   Scores scores;
   double sum = 0.0;
   int64_t counted = 0, right = 0;
-  for (const auto& [text, types] : masked_validation()) {
-    const Predictions found = predict(inference, text, types);
+  for (const TokenBatch& text : masked_validation()) {
+    const Predictions found = predict(inference, text);
     sum += found.negative_log_likelihood;
     right += found.right;
-    counted += chosen_in(text);
+    counted += text.expected.counted();
     auto next = found.tokens.begin();
-    for (int64_t s = 0; s < text.tokens.segments.count(); ++s) {
-      const auto begin = text.expected.begin() + text.tokens.segments.begin(s);
-      const auto chosen = text.tokens.segments.length(s) -
-                          std::count(begin, begin + text.tokens.segments.length(s), MaskedText::kNothing);
+    const Segments& segments = text.tokens.segments();
+    for (int64_t s = 0; s < segments.count(); ++s) {
+      const auto begin = text.expected.ids().begin() + segments.begin(s);
+      const auto chosen = segments.length(s) - std::count(begin, begin + segments.length(s), Targets::kIgnored);
       if (chosen > 0 && static_cast<int64_t>(scores.samples.size()) < samples_) {
         scores.samples.push_back(sample_of(text, s, {next, next + chosen}));
       }
@@ -157,14 +152,14 @@ Scores MaskedModelTask::validate(const Inference& inference) const {
 }
 
 // The beginning of a segment as the model saw it, and with the model's predictions.
-Sample MaskedModelTask::sample_of(const MaskedText& text, int64_t segment, std::span<const int32_t> predicted) const {
-  const auto begin = static_cast<size_t>(text.tokens.segments.begin(segment));
-  const auto length = static_cast<size_t>(std::min(text.tokens.segments.length(segment), kSampleTokens));
-  std::vector<int32_t> seen(text.tokens.ids.begin() + static_cast<int64_t>(begin),
-                            text.tokens.ids.begin() + static_cast<int64_t>(begin + length));
+Sample MaskedModelTask::sample_of(const TokenBatch& text, int64_t segment, std::span<const int32_t> predicted) const {
+  const std::span<const int32_t> tokens = text.tokens.sequence(segment);
+  const size_t length = std::min(tokens.size(), kSampleTokens);
+  const auto begin = static_cast<size_t>(text.tokens.segments().begin(segment));
+  std::vector<int32_t> seen(tokens.begin(), tokens.begin() + static_cast<int64_t>(length));
   std::vector<int32_t> filled = seen;
   for (size_t i = 0, next = 0; i < length; ++i) {
-    if (text.expected[begin + i] != MaskedText::kNothing) {
+    if (text.expected.ids()[begin + i] != Targets::kIgnored) {
       filled[i] = predicted[next++];
     }
   }

@@ -24,14 +24,10 @@ class MaskedModelTask final : public TextTask {
  private:
   MarkedText marked(const TextCorpus& text) const { return {text, data().borders}; }
   TextRows origins() const override { return {train(), DocumentBorders::crossed}; }
-  // Texts that the model reads together.
-  struct Batch {
-    MaskedText text;
-    std::vector<int32_t> types;  // where the model has them and a text is a pair
-  };
-  Batch batch_of(const MarkedText& text, const ShardRows& rows, RandomKey key) const;
-  std::vector<Batch> masked_validation() const;
-  Sample sample_of(const MaskedText& text, int64_t segment, std::span<const int32_t> predicted) const;
+  // With types where the model has them and a text is a pair.
+  TokenBatch batch_of(const MarkedText& text, const ShardRows& rows, RandomKey key) const;
+  std::vector<TokenBatch> masked_validation() const;
+  Sample sample_of(const TokenBatch& text, int64_t segment, std::span<const int32_t> predicted) const;
 
   int64_t samples_, token_types_;
   RandomKey key_;

@@ -10,8 +10,6 @@
 namespace heed {
 namespace {
 
-static_assert(RaggedText::kNothing == Targets::kIgnored);
-
 int64_t size_of_range(const RowRange& range) { return range.end - range.begin; }
 
 // Before time is spent on reading the text.
@@ -114,17 +112,5 @@ std::vector<RowRange> TextTask::ranges_of(const Update& update) const {
 std::string TextTask::describe_origins(const Update& update) const { return origins().describe(ranges_of(update)); }
 
 std::string TextTask::list_origins(const Update& update) const { return origins().list(ranges_of(update)); }
-
-Sequences with_types(RaggedTokens&& tokens, std::vector<int32_t>&& types) {
-  Sequences sequences(std::move(tokens.ids), std::move(tokens.segments));
-  if (!types.empty()) {
-    sequences.set_types(std::move(types));
-  }
-  return sequences;
-}
-
-TextShard::TextShard(RaggedText&& text, std::vector<int32_t>&& types)
-    : batch_{with_types(std::move(text.tokens), std::move(types)), Targets(std::move(text.expected))},
-      targets_(batch_.expected.counted()) {}
 
 }  // namespace heed

@@ -68,13 +68,10 @@ class TextTask : public Task {
   TextBatches batches_;
 };
 
-// `types` may be empty: none.
-Sequences with_types(RaggedTokens&& tokens, std::vector<int32_t>&& types);
-
 // Rows that each have one token to predict, or none.
 class TextShard : public Shard {
  public:
-  explicit TextShard(RaggedText&& text, std::vector<int32_t>&& types = {});
+  explicit TextShard(TokenBatch&& batch) : batch_(std::move(batch)), targets_(batch_.expected.counted()) {}
 
   int64_t targets() const final { return targets_; }
   ShardTexts texts() const final { return {batch_.tokens, batch_.tokens}; }

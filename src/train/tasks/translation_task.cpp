@@ -14,10 +14,7 @@ namespace {
 
 class PairShard final : public Shard {
  public:
-  explicit PairShard(RaggedPairs&& pairs)
-      : batch_{SourceSequences(std::move(pairs.source.ids), std::move(pairs.source.segments)),
-               TargetSequences(std::move(pairs.target.ids), std::move(pairs.target.segments)),
-               Targets(std::move(pairs.expected))} {}
+  explicit PairShard(PairBatch&& batch) : batch_(std::move(batch)) {}
 
   int64_t targets() const override { return batch_.expected.size(); }
   ShardTexts texts() const override { return {batch_.source, batch_.target}; }
@@ -126,16 +123,14 @@ Update TranslationTask::next_update(int64_t number) {
   const PairChanges changes = subwords_.at(number);
   const SentenceLengths lengths = pair_lengths(corpus_, marks_);
   const auto rows_of = [&](int64_t sentence) { return lengths(sentence).source + lengths(sentence).target; };
-  uint64_t source_rows = 0, target_rows = 0;  // of the shards so far
+  FirstRows next;
   for (int64_t i = 0; i < batches_per_update_; ++i) {
     const std::span<const int64_t> chosen = batches_.next();
     update.examples.insert(update.examples.end(), chosen.begin(), chosen.end());
     for (const std::span<const int64_t> part : cut_evenly(chosen, shards_per_batch_, rows_of)) {
-      RaggedPairs pairs = make_pairs(corpus_, part, marks_, changes);
-      pairs.source.segments.number_rows_from(source_rows);
-      pairs.target.segments.number_rows_from(target_rows);
-      source_rows += static_cast<uint64_t>(pairs.source.segments.rows());
-      target_rows += static_cast<uint64_t>(pairs.target.segments.rows());
+      PairBatch pairs = make_pairs(corpus_, part, marks_, changes, next);
+      next.source += static_cast<uint64_t>(pairs.source.rows());
+      next.target += static_cast<uint64_t>(pairs.target.rows());
       update.shards.push_back(std::make_unique<PairShard>(std::move(pairs)));
     }
   }

@@ -2,12 +2,16 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "data/data_testing.h"
 
 namespace heed {
 namespace {
 
 using testing::ElementsAre;
+using testing::ElementsAreArray;
 
 class Pairs : public InFolder {
  protected:
@@ -23,22 +27,21 @@ class Pairs : public InFolder {
 
 TEST_F(Pairs, HaveTargetsShiftedAgainstTheExpectedTokens) {
   const Corpus three = corpus();
-  const RaggedPairs pairs = make_pairs(three, std::vector<int64_t>{2, 0, 1}, kSpecial);
-  EXPECT_THAT(pairs.source.ids, ElementsAre(14, 15, 10, 11, 12, 13));
+  const PairBatch pairs = make_pairs(three, std::vector<int64_t>{2, 0, 1}, kSpecial);
+  EXPECT_THAT(pairs.source.tokens().ids(), ElementsAre(14, 15, 10, 11, 12, 13));
   EXPECT_THAT(pairs.source.sequence(0), ElementsAre(14, 15));
   EXPECT_THAT(pairs.source.sequence(2), ElementsAre(13));
-  EXPECT_THAT(pairs.target.ids, ElementsAre(1, 1, 20, 1, 21, 22, 23));
-  EXPECT_THAT(pairs.expected, ElementsAre(2, 20, 2, 21, 22, 23, 2));
-  EXPECT_EQ(pairs.target.segments.count(), 3);
+  EXPECT_THAT(pairs.target.tokens().ids(), ElementsAre(1, 1, 20, 1, 21, 22, 23));
+  EXPECT_THAT(pairs.expected.ids(), ElementsAre(2, 20, 2, 21, 22, 23, 2));
+  EXPECT_EQ(pairs.target.segments().count(), 3);
   EXPECT_THAT(pairs.target.sequence(0), ElementsAre(1));
   EXPECT_THAT(pairs.target.sequence(1), ElementsAre(1, 20));
-  EXPECT_EQ(pairs.target.segments.max_length(), 4);
-  EXPECT_THAT(pairs.origins, ElementsAre(LineOrigin{0, 3}, LineOrigin{0, 1}, LineOrigin{0, 2}));
+  EXPECT_EQ(pairs.target.segments().max_length(), 4);
 }
 
 TEST_F(Pairs, MayHaveTokensAroundTheirSources) {
-  const RaggedPairs pairs = make_pairs(corpus(), std::vector<int64_t>{1, 0}, kAroundSource);
-  EXPECT_THAT(pairs.source.ids, ElementsAre(4, 5, 13, 3, 4, 5, 10, 11, 12, 3));
+  const PairBatch pairs = make_pairs(corpus(), std::vector<int64_t>{1, 0}, kAroundSource);
+  EXPECT_THAT(pairs.source.tokens().ids(), ElementsAre(4, 5, 13, 3, 4, 5, 10, 11, 12, 3));
   EXPECT_THAT(pairs.source.sequence(1), ElementsAre(4, 5, 10, 11, 12, 3));
 }
 
@@ -46,36 +49,37 @@ TEST_F(Pairs, CanBeChangedByACallback) {
   const PairChanges changes{.source = {}, .target = [](int64_t sentence, std::vector<int32_t>& tokens) {
                               tokens.push_back(static_cast<int32_t>(50 + sentence));
                             }};
-  const RaggedPairs pairs = make_pairs(corpus(), std::vector<int64_t>{1, 0}, kSpecial, changes);
-  EXPECT_THAT(pairs.source.ids, ElementsAre(13, 10, 11, 12));
-  EXPECT_THAT(pairs.target.ids, ElementsAre(1, 21, 22, 23, 51, 1, 20, 50));
-  EXPECT_THAT(pairs.expected, ElementsAre(21, 22, 23, 51, 2, 20, 50, 2));
-  EXPECT_EQ(pairs.target.segments.length(0), 5);
+  const PairBatch pairs = make_pairs(corpus(), std::vector<int64_t>{1, 0}, kSpecial, changes);
+  EXPECT_THAT(pairs.source.tokens().ids(), ElementsAre(13, 10, 11, 12));
+  EXPECT_THAT(pairs.target.tokens().ids(), ElementsAre(1, 21, 22, 23, 51, 1, 20, 50));
+  EXPECT_THAT(pairs.expected.ids(), ElementsAre(21, 22, 23, 51, 2, 20, 50, 2));
+  EXPECT_EQ(pairs.target.segments().length(0), 5);
 }
 
 // In each row, what is expected is what the next row is fed: the shift by one, for any batch.
 TEST_F(Pairs, ExpectTheNextInputToken) {
-  const RaggedPairs pairs = make_pairs(corpus(), std::vector<int64_t>{0, 1, 2}, kSpecial);
-  const Segments& segments = pairs.target.segments;
+  const PairBatch pairs = make_pairs(corpus(), std::vector<int64_t>{0, 1, 2}, kSpecial);
+  const Segments& segments = pairs.target.segments();
   ASSERT_EQ(segments.rows(), static_cast<int64_t>(pairs.expected.size()));
   for (int64_t s = 0; s < segments.count(); ++s) {
     EXPECT_EQ(pairs.target.sequence(s).front(), 1);
     for (int64_t row = segments.begin(s); row + 1 < segments.end(s); ++row) {
-      EXPECT_EQ(pairs.expected[static_cast<size_t>(row)], pairs.target.ids[static_cast<size_t>(row) + 1]);
+      EXPECT_EQ(pairs.expected.ids()[static_cast<size_t>(row)],
+                pairs.target.tokens().ids()[static_cast<size_t>(row) + 1]);
     }
-    EXPECT_EQ(pairs.expected[static_cast<size_t>(segments.end(s)) - 1], 2);
+    EXPECT_EQ(pairs.expected.ids()[static_cast<size_t>(segments.end(s)) - 1], 2);
   }
 }
 
 TEST_F(Pairs, AreExpectedWithTheTokensBeforeTheirTargets) {
-  const RaggedPairs plain = make_pairs(corpus(), std::vector<int64_t>{0}, kSpecial);
-  const RaggedPairs pairs = make_pairs(corpus(), std::vector<int64_t>{0}, kBeforeTarget);
+  const PairBatch plain = make_pairs(corpus(), std::vector<int64_t>{0}, kSpecial);
+  const PairBatch pairs = make_pairs(corpus(), std::vector<int64_t>{0}, kBeforeTarget);
   std::vector<int32_t> expected{7, 8};
-  expected.insert(expected.end(), plain.expected.begin(), plain.expected.end());
-  EXPECT_EQ(pairs.expected, expected);
+  std::ranges::copy(plain.expected.ids(), std::back_inserter(expected));
+  EXPECT_THAT(pairs.expected.ids(), ElementsAreArray(expected));
   expected.insert(expected.begin(), 1);
   expected.pop_back();
-  EXPECT_EQ(pairs.target.ids, expected);
+  EXPECT_THAT(pairs.target.tokens().ids(), ElementsAreArray(expected));
 }
 
 TEST_F(Pairs, TakeThePredictedNumberOfRows) {
@@ -83,9 +87,9 @@ TEST_F(Pairs, TakeThePredictedNumberOfRows) {
   for (const SentenceMarks& special : {kSpecial, kAroundSource, kBeforeTarget}) {
     const SentenceLengths lengths = pair_lengths(three, special);
     for (int64_t s = 0; s < three.size(); ++s) {
-      const RaggedPairs pairs = make_pairs(three, std::vector{s}, special);
-      EXPECT_EQ(lengths(s).source, pairs.source.segments.rows());
-      EXPECT_EQ(lengths(s).target, pairs.target.segments.rows());
+      const PairBatch pairs = make_pairs(three, std::vector{s}, special);
+      EXPECT_EQ(lengths(s).source, pairs.source.segments().rows());
+      EXPECT_EQ(lengths(s).target, pairs.target.segments().rows());
     }
   }
 }

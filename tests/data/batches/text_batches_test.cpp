@@ -29,17 +29,14 @@ class Rows : public InFolder {
 std::string shown(std::span<const int32_t> ids) {
   std::string text;
   for (const int32_t id : ids) {
-    text += id == kBegin                 ? '<'
-            : id == kEnd                 ? '>'
-            : id == RaggedText::kNothing ? '-'
-                                         : static_cast<char>(id - kFirstByte);
+    text += id == kBegin ? '<' : id == kEnd ? '>' : id == Targets::kIgnored ? '-' : static_cast<char>(id - kFirstByte);
   }
   return text;
 }
 
-std::vector<std::string> segments_of(const RaggedText& text) {
+std::vector<std::string> segments_of(const TokenBatch& text) {
   std::vector<std::string> segments;
-  for (int64_t s = 0; s < text.tokens.segments.count(); ++s) {
+  for (int64_t s = 0; s < text.tokens.segments().count(); ++s) {
     segments.push_back(shown(text.tokens.sequence(s)));
   }
   return segments;
@@ -50,26 +47,26 @@ TEST_F(Rows, OfAStreamExpectTheNextToken) {
   const TextRows rows(corpus, DocumentBorders::kept);
   EXPECT_EQ(rows.size(), 7);
   const std::vector<RowRange> ranges{{0, 3}, {4, 7}};
-  const RaggedText text = rows.read(ranges);
+  const TokenBatch text = rows.read(ranges);
   EXPECT_THAT(segments_of(text), ElementsAre("abc", "efg"));
-  EXPECT_EQ(shown(text.expected), "bcdfgh");
-  EXPECT_EQ(text.tokens.segments.first_row(), 0U);
-  EXPECT_EQ(rows.read(ranges, 6).tokens.segments.first_row(), 6U);
+  EXPECT_EQ(shown(text.expected.ids()), "bcdfgh");
+  EXPECT_EQ(text.tokens.segments().first_row(), 0U);
+  EXPECT_EQ(rows.read(ranges, 6).tokens.segments().first_row(), 6U);
 }
 
 TEST_F(Rows, OfDocumentsDoNotCrossTheirBorders) {
   const TextCorpus corpus = read("ab\nc\ndef\n", Documents::lines);
   const TextRows rows(corpus, DocumentBorders::kept);
   ASSERT_EQ(rows.size(), 9);  // <ab <c <def
-  const RaggedText all = rows.read(std::vector<RowRange>{{0, 9}});
+  const TokenBatch all = rows.read(std::vector<RowRange>{{0, 9}});
   EXPECT_THAT(segments_of(all), ElementsAre("<ab", "<c", "<def"));
-  EXPECT_EQ(shown(all.expected), "ab>c>def>");
+  EXPECT_EQ(shown(all.expected.ids()), "ab>c>def>");
   // Cut anywhere, the rows are the same.
   for (int64_t cut = 1; cut < 9; ++cut) {
-    const RaggedText both = rows.read(std::vector<RowRange>{{0, cut}, {cut, 9}});
-    EXPECT_EQ(both.tokens.ids, all.tokens.ids);
-    EXPECT_EQ(both.expected, all.expected);
-    EXPECT_EQ(both.tokens.segments.count(), cut == 3 || cut == 5 ? 3 : 4);
+    const TokenBatch both = rows.read(std::vector<RowRange>{{0, cut}, {cut, 9}});
+    EXPECT_EQ(shown(both.tokens.tokens().ids()), shown(all.tokens.tokens().ids()));
+    EXPECT_EQ(shown(both.expected.ids()), shown(all.expected.ids()));
+    EXPECT_EQ(both.tokens.segments().count(), cut == 3 || cut == 5 ? 3 : 4);
   }
 }
 
@@ -77,9 +74,9 @@ TEST_F(Rows, CrossBordersOnRequest) {
   const TextCorpus corpus = read("ab\nc\ndef\n", Documents::lines);
   const TextRows rows(corpus, DocumentBorders::crossed);
   ASSERT_EQ(rows.size(), 11);  // <ab><c><def, of which the last expects the last >
-  const RaggedText text = rows.read(std::vector<RowRange>{{1, 7}, {7, 11}});
+  const TokenBatch text = rows.read(std::vector<RowRange>{{1, 7}, {7, 11}});
   EXPECT_THAT(segments_of(text), ElementsAre("ab><c>", "<def"));
-  EXPECT_EQ(shown(text.expected), "b>-c>-def>");
+  EXPECT_EQ(shown(text.expected.ids()), "b>-c>-def>");
 }
 
 TEST_F(Rows, NameTheirOrigins) {

@@ -45,6 +45,16 @@ TEST(TokenRules, ForbidsTokensThatRepeatAnNgram) {
   EXPECT_THAT(forbidden(rules, {5, 6}, 0), UnorderedElementsAre(5, 6));
 }
 
+TEST(TokenRules, ABadWordsLastTokenIsForbiddenAfterTheOthers) {
+  const TokenRules rules{.bad_words = {{5, 6, 7}, {6, 8}, {9, 9}}};
+  EXPECT_TRUE(rules.look_at_text());
+  EXPECT_THAT(forbidden(rules, {5, 6}, 1), UnorderedElementsAre(7, 8)) << "prompt included";
+  EXPECT_THAT(forbidden(rules, {4, 6}, 2), UnorderedElementsAre(8));
+  EXPECT_THAT(forbidden(rules, {6, 5}, 2), IsEmpty());
+  EXPECT_THAT(forbidden(rules, {9}, 1), UnorderedElementsAre(9));
+  EXPECT_THAT(forbidden(rules, {}, 0), IsEmpty());
+}
+
 TEST(TokenRules, OnlyWhatRulesAboutTheTextForbidGivesWay) {
   const TokenRules rules{.suppressed = {1}, .writing = {.no_repeat_ngram = 1}};
   ForbiddenTokens found;

@@ -83,7 +83,7 @@ TEST_F(MemoryOfRequests, TheBudgetOfALaneGrowsWithTheWeightsAndNotWithTheLanes) 
   };
   EXPECT_GT(budget(RequestMemory(inference(), 1 << 30)), budget(memory()));
   EXPECT_LT(budget(RequestMemory(of_eight, 1 << 30)), budget(RequestMemory(inference(), 1 << 30)));
-  EXPECT_EQ(most_that_fits(memory(), kByte, RequestMemory::Share::half), budget(memory()) / 2);
+  EXPECT_EQ(most_that_fits(memory(), kByte, RequestMemory::Share::three_quarters), budget(memory()) * 3 / 4);
 }
 
 // The encoder and a step's scores use the same memory, one after the other.

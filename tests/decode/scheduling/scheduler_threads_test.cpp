@@ -1,11 +1,11 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <latch>
 #include <thread>
 
 #include "base/random.h"
 #include "decode/language_model_testing.h"
+#include "decode/scheduling/calls_testing.h"
 #include "decode/translator_testing.h"
 
 namespace heed::test {
@@ -86,60 +86,6 @@ INSTANTIATE_TEST_SUITE_P(Types, SchedulerOfModels,
                          [](const auto& tested) {
                            return fmt::format("{}_{}", name_of(tested.param.storage), name_of(tested.param.cached));
                          });
-
-// Counts, and does something at the first piece.
-class Listener final : public GenerationListener {
- public:
-  explicit Listener(std::function<void()> at_first) : at_first_(std::move(at_first)) {}
-
-  void on_piece(const Text& /*text*/, std::string_view /*piece*/) override {
-    if (!std::exchange(began_, true)) {
-      at_first_();
-    }
-  }
-  void on_completion(const Text& /*text*/, const Completion& /*completion*/) override { ++completed_; }
-
-  int completed() const { return completed_; }
-
- private:
-  std::function<void()> at_first_;
-  bool began_ = false;
-  std::atomic<int> completed_{0};
-};
-
-// The model can't end its texts.
-struct Endless : RandomLanguageModel {
-  explicit Endless(int threads) : RandomLanguageModel(threads) { bias(tokenizer->special().eos, -100.0F); }
-};
-
-std::chrono::steady_clock::time_point soon(int64_t milliseconds) {
-  return std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds);
-}
-
-// Starts a call that goes on until it is stopped, and returns when it has written something.
-class EndlessCall {
- public:
-  EndlessCall(Endless& model, std::vector<std::string> prompts, int64_t samples)
-      : listener_([this] { began_.count_down(); }), caller_([this, &model, prompts = std::move(prompts), samples] {
-          model.generate(prompts,
-                         {.samples = samples, .max_tokens = 1'000'000'000, .interruption = {.stop = stop_.get_token()}},
-                         &listener_);
-        }) {
-    began_.wait();
-  }
-  ~EndlessCall() {
-    stop_.request_stop();
-    caller_.join();
-  }
-  EndlessCall(const EndlessCall&) = delete;
-  EndlessCall& operator=(const EndlessCall&) = delete;
-
- private:
-  std::latch began_{1};
-  std::stop_source stop_;
-  Listener listener_;
-  std::thread caller_;
-};
 
 TEST(Scheduler, ASmallCallDoesNotWaitForALargeOne) {
   Endless model(1);

@@ -67,6 +67,26 @@ TEST(SearchRules, AnEndThatIsNotAmongTheFirstOfTheBeamIsPassedOver) {
   EXPECT_THAT(best[1].tokens, ElementsAre(kA, kA));
 }
 
+TEST(SearchRules, TokensThatAreThereAlreadyCountByThePenaltyForRepetition) {
+  for (const int64_t beam : {1, 2}) {
+    WrittenDown stepper({{{}, {.a = -1.0F, .b = -8.0F}},
+                         {{kA}, {.end = -6.0F, .a = -0.25F, .b = -0.375F}},
+                         {{kA, kB}, {.end = -0.25F, .a = -0.1875F}},
+                         {{kA, kA}, {.end = -0.25F, .b = -9.0F}}});
+    // Twice -0.25 is less than -0.375, twice -0.1875 less than -0.25.
+    const std::vector<Hypothesis> best =
+        found(stepper, {.beam = beam, .length_penalty = 0.0, .repetition_penalty = 2.0}, 4);
+    ASSERT_THAT(best, SizeIs(1));
+    EXPECT_THAT(best[0].tokens, ElementsAre(kA, kB));
+    EXPECT_EQ(best[0].log_probability, -1.625);
+  }
+  // What is written all the same counts with the penalty.
+  WrittenDown stepper({{{}, {.a = -1.0F}}, {{kA}, {.a = -0.125F, .b = -0.5F}}, {{kA, kA}, {.end = -0.25F}}});
+  const std::vector<Hypothesis> best = found(stepper, {.length_penalty = 0.0, .repetition_penalty = 2.0}, 4);
+  EXPECT_THAT(best[0].tokens, ElementsAre(kA, kA));
+  EXPECT_EQ(best[0].log_probability, -1.5);
+}
+
 TEST(SearchRules, TwiceTheBeamIsLookedAtSoThatAnEndTakesNoPlace) {
   WrittenDown stepper({{{}, {.end = -1.0F, .a = -1.25F, .b = -1.5F}}, {{kA}, {.end = -9.0F}}, {{kB}, {.end = -0.25F}}});
   const std::vector<Hypothesis> best = found(stepper, {.beam = 2, .length_penalty = 0.0, .n_best = 2}, 10);

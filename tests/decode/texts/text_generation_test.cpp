@@ -240,7 +240,7 @@ TEST(TextGeneration, InvalidOptionsAreRefusedBeforeAnythingIsGenerated) {
 
 TEST(TextGeneration, APromptIsCutFromTheLeftOnRequest) {
   RandomLanguageModel m;
-  GenerationOptions options{.max_tokens = 1, .long_prompts = LongPrompts::truncate_left};
+  GenerationOptions options{.max_tokens = 1, .too_long = TooLong::truncate};
   options.sampling.temperature = 0.0;
   const std::string fits = "two dogs play" + std::string(27, 'a');
   expect_same(m.generate({"ein Hund" + fits}, options).front().front(), m.generate({fits}, options).front().front());

@@ -151,7 +151,8 @@ TEST(TextTranslation, AlignmentsOfManyPairsAreThoseOfEach) {
   const RandomTranslator t;
   std::vector<std::vector<int32_t>> sources, targets;
   for (int32_t i = 0; i < 70; ++i) {
-    sources.push_back({5 + i % 9, 6 + i % 5, 7, 3});
+    const int32_t source = i / 3;  // of several translations
+    sources.push_back({5 + source % 9, 6 + source % 5, 7, 3});
     targets.push_back(std::vector<int32_t>(static_cast<size_t>(i % 6), 5 + i % 11));
   }
   const Inference& model = t.scheduler->inference();

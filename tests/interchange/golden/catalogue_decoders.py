@@ -85,6 +85,15 @@ SMOLLM = {
     "num_key_value_heads": 1, "hidden_size": 18, "head_dim": 6, "pad_token_id": 53, "rope_interleaved": False,
     "transformers.js_config": {"kv_cache_dtype": {"fp16": "float16", "q4f16": "float16"}},
 }
+SMOLLM_3 = {
+    "architectures": ["SmolLM3ForCausalLM"], "model_type": "smollm3", "attention_bias": False, "attention_dropout": 0.0,
+    "bos_token_id": 51, "eos_token_id": 53, "hidden_act": "silu", "hidden_size": 16, "initializer_range": 0.02,
+    "intermediate_size": 28, "layer_types": ["full_attention"] * 4, "max_position_embeddings": 128,
+    "max_window_layers": 4, "mlp_bias": False, "no_rope_layer_interval": 3, "no_rope_layers": [1, 1, 0, 1],
+    "num_attention_heads": 4, "num_hidden_layers": 4, "num_key_value_heads": 2, "pad_token_id": 51,
+    "rms_norm_eps": 0.003, "rope_scaling": None, "rope_theta": 50000.0, "sliding_window": None,
+    "tie_word_embeddings": True, "use_cache": True, "use_sliding_window": False, "vocab_size": 56,
+}
 GEMMA = {
     "architectures": ["GemmaForCausalLM"], "model_type": "gemma", "attention_bias": False, "attention_dropout": 0.0,
     "bos_token_id": 2, "eos_token_id": 1, "head_dim": 6, "hidden_act": "gelu", "hidden_activation": None,
@@ -212,6 +221,13 @@ DECODERS = [
             tokenizer=vocabularies.sentencepiece_bpe("llama2"), generation=sampled(MISTRAL)),
     Decoder("smollm", decoders.llama, SMOLLM, dtype=torch.bfloat16, tokenizer=vocabularies.byte_level("gpt2"),
             generation=sampled(SMOLLM)),
+    Decoder("smollm3", decoders.llama, SMOLLM_3, dtype=torch.bfloat16, tokenizer=vocabularies.byte_level("qwen2"),
+            generation=sampled(SMOLLM_3)),
+    Decoder("smollm3-windows", decoders.llama,
+            {**{key: value for key, value in SMOLLM_3.items() if key not in ("no_rope_layers", "layer_types")},
+             "use_sliding_window": True, "sliding_window": 5, "tie_word_embeddings": False,
+             "layer_types": ["full_attention", "full_attention", "sliding_attention", "full_attention"]},
+            dtype=torch.bfloat16, tokenizer=vocabularies.byte_level("qwen2"), generation=sampled(SMOLLM_3)),
     Decoder("gemma", other.gemma, GEMMA, dtype=torch.bfloat16, tokenizer=vocabularies.sentencepiece_bpe("gemma"),
             generation=sampled(GEMMA)),
     Decoder("gemma-2", other.gemma, GEMMA_2, seed=2, dtype=torch.bfloat16,

@@ -105,12 +105,23 @@ def rotary_pairs(read):
 
 def windows(c):
     """The window of each layer, or None."""
+    if c["model_type"] == "smollm3" and not c["use_sliding_window"]:
+        return [None] * c["num_hidden_layers"]
     if "layer_types" in c and c["layer_types"]:
         return [c["sliding_window"] if kind == "sliding_attention" else None for kind in c["layer_types"]]
     if c["model_type"] == "qwen2" or c["model_type"] == "qwen3":
         first = c["max_window_layers"] if c["use_sliding_window"] else c["num_hidden_layers"]
         return [c["sliding_window"] if i >= first else None for i in range(c["num_hidden_layers"])]
     return [c.get("sliding_window")] * c["num_hidden_layers"]
+
+
+def without_positions(c):
+    """SmolLM3: the layers whose flag is 0; without flags, each no_rope_layer_interval-th."""
+    if c["model_type"] != "smollm3":
+        return []
+    flags = c.get("no_rope_layers") or [int((i + 1) % c["no_rope_layer_interval"] != 0)
+                                        for i in range(c["num_hidden_layers"])]
+    return [i for i, turns in enumerate(flags) if not turns]
 
 
 def mask(read, n, window):
@@ -121,7 +132,8 @@ def mask(read, n, window):
 
 
 def llama(c, w, read, ids):
-    """Llama, Mistral, Qwen2, Qwen3, SmolLM: model_type says where there are biases, norms of q and k, windows."""
+    """Llama, Mistral, Qwen2, Qwen3, SmolLM: model_type says where there are biases, norms of q and k, windows, and
+    layers without positions."""
     kind, d, heads, n = c["model_type"], c["hidden_size"], c["num_attention_heads"], len(ids)
     groups = c.get("num_key_value_heads") or heads
     width = c.get("head_dim") or d // heads
@@ -136,8 +148,12 @@ def llama(c, w, read, ids):
         centred = read("norms do not subtract the mean", False, True)
         return rms_norm(w, name, x, eps, centred=centred)
 
+    unturned = without_positions(c)
+    if unturned:
+        unturned = read("layers whose flag is 0 have no positions", unturned, [i + 1 for i in unturned])
+
     def turned(x):
-        return rotate(x, angles, rotary_pairs(read), stretch)
+        return x if i in unturned else rotate(x, angles, rotary_pairs(read), stretch)
 
     def project(name, x, outputs):
         y = linear(w, name, x, outputs, bias=input_bias)

@@ -12,12 +12,17 @@ class Unclear(Exception):
     """Two tokens or two hypotheses are too close for a golden value, or the tokens say too little."""
 
 
-def processed(logits, c, written, length, limit):
-    """Log-probabilities after the rules of the configuration: banned words, forced first and last tokens."""
-    scores = logits.log_softmax(-1)
+def processed(logits, c, ids, written, limit):
+    """Log-probabilities after the rules of the configuration: tokens that are there already count by the penalty, banned
+    words, forced first and last tokens."""
+    scores, length = logits.log_softmax(-1), len(ids)
+    penalty = c.get("repetition_penalty")
+    if penalty:
+        seen = torch.tensor(sorted(set(ids)))
+        scores[seen] = scores[seen] * penalty
     for banned in c.get("bad_words_ids") or []:
-        if len(banned) == 1:
-            scores[banned[0]] = -math.inf
+        if ids[length - len(banned) + 1:] == banned[:-1]:
+            scores[banned[-1]] = -math.inf
     forced = None
     if written == 0:
         forced = c.get("forced_bos_token_id")
@@ -38,7 +43,7 @@ def greedy(logits_of, c, start, new_tokens):
     """The tokens after `start`, up to an end token, which is part of them."""
     ids = list(start)
     while len(ids) - len(start) < new_tokens:
-        scores = processed(logits_of(ids), c, len(ids) - len(start), len(ids), len(start) + new_tokens)
+        scores = processed(logits_of(ids), c, ids, len(ids) - len(start), len(start) + new_tokens)
         best = scores.topk(2)
         if best.values[0] - best.values[1] < CLEAR:
             raise Unclear
@@ -80,7 +85,7 @@ def beam_search(logits_of, c, start, beams, limit, penalty, stop, ending):
     while True:
         found = []
         for total, ids in living:
-            scores = processed(logits_of(ids), c, len(ids) - len(start), len(ids), limit)
+            scores = processed(logits_of(ids), c, ids, len(ids) - len(start), limit)
             found += [(total + float(s), ids + [t]) for t, s in enumerate(scores) if s > -math.inf]
         found.sort(key=lambda pair: -pair[0])
         enders = [ids[-1] in ends(c) for _, ids in found[:2 * beams]]

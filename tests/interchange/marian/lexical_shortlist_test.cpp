@@ -91,6 +91,18 @@ TEST_F(LexicalShortlist, ABinaryOneIsATable) {
             static_cast<size_t>(target_->vocabulary_size()));
 }
 
+// heed's vocabularies of Marian's models have a token more: the one that decoding begins with.
+TEST_F(LexicalShortlist, ABinaryOneMayLackTheLastToken) {
+  std::vector<uint64_t> ends = ends_after(1, 3);
+  ends.pop_back();
+  const ShortlistTable table = read_binary(binary(ends, {4, 5, 6}));
+  EXPECT_EQ(table.ends.size(), static_cast<size_t>(source_->vocabulary_size()));
+  EXPECT_EQ(table.ends.back(), 3);
+  const Shortlist shortlist(table, tokenizers(), "t");  // accepts it
+  ends.pop_back();
+  EXPECT_THAT(message_of([&] { read_binary(binary(ends, {4, 5, 6})); }), HasSubstr("is of a source vocabulary of"));
+}
+
 TEST_F(LexicalShortlist, BrokenBinaryOnesAreRefused) {
   const auto refusal = [&](const std::string& bytes) { return message_of([&] { read_binary(bytes); }); };
   EXPECT_THAT(refusal(binary(ends_after(2, 1), {4})), HasSubstr("the list of source token 0 ends at 2 of 1"));

@@ -1,6 +1,7 @@
 // Every op gives the same bits again, and with any number of threads.
 #include <functional>
 
+#include "kernels/attention_case.h"
 #include "kernels/cpu/cpu_testing.h"
 
 namespace heed::test {
@@ -127,7 +128,8 @@ TEST_P(ThreadsCpu, AdamAndElementsHaveTheSameBitsOnAnyNumberOfThreads) {
 }
 
 // How work is cut does not depend on the instruction set: the best one is enough.
-INSTANTIATE_TEST_SUITE_P(Sets, ThreadsCpu, ::testing::ValuesIn(product_settings_of({instruction_sets().front()})),
+INSTANTIATE_TEST_SUITE_P(Sets, ThreadsCpu,
+                         ::testing::ValuesIn(settings_on(instruction_sets().front(), KernelsOf::products)),
                          name_of_setting);
 
 }  // namespace

@@ -4,6 +4,10 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <mutex>
+#include <set>
+#include <thread>
 
 #include "kernels/cpu/cpu_backend.h"
 
@@ -49,7 +53,7 @@ TEST(Lanes, EachCallGivesEachLaneATurn) {
   const auto backend = make_cpu_backend(3);
   std::array<std::atomic<int>, 3> turns{};
   Lanes lanes(*backend, [&](size_t lane, Backend& own) {
-    EXPECT_EQ(own.threads(), 1);
+    EXPECT_EQ(own.threads(), lane == 0 ? 3 : 1) << "the first lane has the backend of all threads";
     ++turns[lane];
     turns[lane].notify_all();
     return false;
@@ -64,6 +68,77 @@ TEST(Lanes, EachCallGivesEachLaneATurn) {
     of_lane.wait(1);
     EXPECT_EQ(of_lane, 2);
   }
+}
+
+// Workers that run tasks of a backend, however long these take.
+size_t threads_that_work(Backend& backend) {
+  std::mutex mutex;
+  std::set<std::thread::id> seen;
+  for (int round = 0; round < 20; ++round) {
+    backend.run_on_lanes(32, [&](int64_t, Backend&) {
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+      const std::lock_guard lock(mutex);
+      seen.insert(std::this_thread::get_id());
+    });
+  }
+  return seen.size();
+}
+
+TEST(Lanes, TurnsOfACallThatIsAloneRunOnItsOwnThreadUntilOthersCome) {
+  const auto backend = make_cpu_backend(2);
+  const std::thread::id caller = std::this_thread::get_id();
+  std::atomic<bool> goes_on{true};
+  std::atomic<int> turns{0}, of_caller{0}, of_second{0}, of_first{0};
+  Lanes lanes(*backend, [&](size_t lane, Backend& own) {
+    ++turns;
+    const bool is_caller = std::this_thread::get_id() == caller;
+    (is_caller ? of_caller : lane == 0 ? of_first : of_second)++;
+    if (is_caller) {
+      EXPECT_EQ(lane, 0U);
+      EXPECT_EQ(threads_that_work(own), 2U);
+    } else if (lane == 0 && of_second > 0 && goes_on) {
+      EXPECT_EQ(threads_that_work(own), 1U) << "the other lane has the other processor";
+    } else if (lane == 1) {
+      of_second.notify_all();
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    of_first.notify_all();
+    return goes_on.load();
+  });
+  std::thread other([&] {
+    while (of_caller < 3) {
+      std::this_thread::yield();
+    }
+    lanes.call_turns();
+  });
+  lanes.take_turns([] { return true; });
+  EXPECT_GE(of_caller, 3);
+  const int taken = of_caller;
+  of_first.wait(0);
+  of_second.wait(0);
+  while (of_first < 4) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(of_caller, taken) << "the lane took over";
+  lanes.take_turns([] { return true; });
+  EXPECT_EQ(of_caller, taken) << "nothing where others run";
+  EXPECT_FALSE(lanes.run_whole(1, [](size_t, Backend&) {}));
+  goes_on = false;
+  other.join();
+}
+
+TEST(Lanes, TurnsThatAreNotWantedAnyLongerGoOnInTheLane) {
+  const auto backend = make_cpu_backend(2);
+  const std::thread::id caller = std::this_thread::get_id();
+  std::atomic<int> of_caller{0}, of_lane{0};
+  Lanes lanes(*backend, [&](size_t, Backend&) {
+    (std::this_thread::get_id() == caller ? of_caller : of_lane)++;
+    of_lane.notify_all();
+    return of_lane < 5;
+  });
+  lanes.take_turns([] { return false; });
+  of_lane.wait(0);
+  EXPECT_EQ(of_caller, 1);
 }
 
 }  // namespace

@@ -23,6 +23,23 @@ TEST(HeadNorm, GradientAgreesWithDifferencesForHeadsAndForAllColumns) {
   }
 }
 
+// The same as by a norm for each head.
+TEST(HeadNorm, HeadsMayHaveGainsOfTheirOwn) {
+  for (const NormKind kind : {NormKind::layer, NormKind::rms}) {
+    TestParameter gain("gain", {6}, 11, 1.0), bias("bias", {6}, 12);
+    const NormWeights weights{kind, gain, kind == NormKind::layer ? bias.get() : nullptr, 1e-3};
+    Differentiable function{.inputs = inputs(random_tensor({4, 9}, 1)),
+                            .parameters = {&gain},
+                            .run = [&](Pass& pass, const std::vector<Var>& x) {
+                              return Outcome{{head_norm(pass, {x[0], 2, 6}, {2}, weights)}};
+                            }};
+    if (kind == NormKind::layer) {
+      function.parameters.push_back(&bias);
+    }
+    EXPECT_TRUE(gradients_are_right(function)) << static_cast<int>(kind);
+  }
+}
+
 // As queries, keys and values of one projection: the norms' gradients join what the columns beside them have.
 TEST(HeadNorm, OfColumnsThatAreReadElsewhereTooAddsItsGradient) {
   TestParameter gain("gain", {3}, 11, 1.0), other("other", {2, 9}, 13);

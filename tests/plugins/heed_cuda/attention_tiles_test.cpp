@@ -1,5 +1,5 @@
-// What the matrix units compute of attention in bf16: around the sizes of their tiles, with rows that begin where 16 bytes
-// do, which are moved at once, and others.
+// What the matrix units compute of attention in bf16: around the sizes of their tiles, with rows that begin where 16
+// bytes do, which are moved at once, and others.
 #include "kernels/attention_case.h"
 
 #include "plugins/heed_cuda/cuda_testing.h"
@@ -25,10 +25,10 @@ class CudaAttentionTiles : public CudaTest {
   AttentionCase causal(const AttentionShape& shape) { return AttentionCase::causal(types(), shape); }
 };
 INSTANTIATE_TEST_SUITE_P(Orders, CudaAttentionTiles,
-                         ::testing::Values(CudaSetting{DType::bf16, ThreadOrder::forward},
-                                           CudaSetting{DType::bf16, ThreadOrder::backward},
-                                           CudaSetting{DType::bf16, ThreadOrder::shuffled}),
-                         name_of_cuda_setting);
+                         ::testing::Values(cuda_setting(DType::bf16, ThreadOrder::forward),
+                                           cuda_setting(DType::bf16, ThreadOrder::backward),
+                                           cuda_setting(DType::bf16, ThreadOrder::shuffled)),
+                         name_of_setting);
 
 TEST_P(CudaAttentionTiles, MatchTheReferenceForAnyLength) {
   for (const int64_t length : {1, 16, 17, 33, 64, 65}) {

@@ -10,6 +10,7 @@
 #include "heed/errors.h"
 #include "text/huggingface/older/older_files.h"
 #include "text/lines/multiline.h"
+#include "text/unicode/unicode.h"
 
 namespace heed::test {
 namespace {
@@ -226,6 +227,34 @@ TEST(HuggingFaceTokenizer, RefusesNormalizersThatBlowTextUp) {
   document["normalizer"] = {{"type", "Sequence"}, {"normalizers", normalizers}};
   EXPECT_THROW(parsed(document)->encode("a"), FormatError);
   EXPECT_EQ(parsed(document)->encode("he").size(), 1U);
+}
+
+// Alone, and between other characters.
+TEST(HuggingFaceTokenizer, ShowsEveryCharacterAsShowPieceDoes) {
+  DocumentJson vocabulary = DocumentJson::object();
+  std::vector<std::string> texts;
+  for (char32_t c = 1; c < 0x20000; ++c) {
+    if (c < 0xd800 || c > 0xdfff) {
+      const std::string one = to_utf8({&c, 1});
+      texts.push_back(c % 2 == 0 ? one : "a" + one + "b");
+      vocabulary[texts.back()] = texts.size() - 1;
+    }
+  }
+  const DocumentJson document{{"version", "1.0"},
+                              {"model", {{"type", "WordLevel"}, {"vocab", vocabulary}, {"unk_token", "!"}}}};
+  const auto tokenizer = parsed(document);
+  for (size_t id = 0; id < texts.size(); ++id) {
+    ASSERT_EQ(tokenizer->piece(TokenId(static_cast<int32_t>(id))), show_piece(texts[id])) << id;
+  }
+}
+
+// As it was read, with the names that were given.
+TEST(HuggingFaceTokenizer, IsWrittenWithWhatItsUseAdds) {
+  DocumentJson document = bert_document();
+  const auto tokenizer = parse_huggingface_tokenizer(document.dump(1), "t.json", {{.bos = "[CLS]"}, 12});
+  document["heed"] = {{"bos_token", "[CLS]"}, {"rows", 12}};
+  EXPECT_EQ(tokenizer->serialize(), document.dump());
+  EXPECT_EQ(parse_huggingface_tokenizer(document.dump(1), "t.json", {})->serialize(), document.dump(1));
 }
 
 TEST(HuggingFaceTokenizer, CutsLongTextsLikeShortOnes) {

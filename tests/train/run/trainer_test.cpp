@@ -48,10 +48,7 @@ TEST_F(Training, TheShardsOfAnUpdateDrawLikeOneBatchOfAllTheirSentences) {
   const Update update = task_in_shards.next_update(0);
   ASSERT_EQ(update.shards.size(), 6U);
   const Corpus corpus = read_training_corpus(task(recipe).data, pair, {.threads = 1, .spill_folder = folder_});
-  RaggedPairs all = make_pairs(corpus, update.examples, marks_of(pair));
-  const PairBatch batch{SourceSequences(std::move(all.source.ids), std::move(all.source.segments)),
-                        TargetSequences(std::move(all.target.ids), std::move(all.target.segments)),
-                        Targets(std::move(all.expected))};
+  const PairBatch batch = make_pairs(corpus, update.examples, marks_of(pair));
   Tape tape;
   Pass whole_pass = Pass::train(*backend, DType::f32, tape, RandomKey{1});
   const TokenLosses whole = model.seq2seq().loss(whole_pass, batch, Smoothing(0.1F));

@@ -312,13 +312,10 @@ TEST_F(LanguageModelTraining, SamplesAreTheTextsOfTheRecipesPromptsTemperatureAn
     backend->scale(trainables.masters(), 1.3);
     trainables.refresh(*backend);
     Scheduler scheduler({model, *backend, DType::f32});
-    const auto expected =
-        generate_texts({scheduler, *task.tokenizers().front(), documents}, text(recipe).samples.prompts,
-                       {.sampling = {.temperature = 0.5, .seed = 7},
-                        .max_tokens = 12,
-                        .stop = {},
-                        .long_prompts = LongPrompts::truncate_left},
-                       [](size_t) { return "prompt"; });
+    const auto expected = generate_texts(
+        {scheduler, *task.tokenizers().front(), documents}, text(recipe).samples.prompts,
+        {.sampling = {.temperature = 0.5, .seed = 7}, .max_tokens = 12, .stop = {}, .too_long = TooLong::truncate},
+        [](size_t) { return "prompt"; });
     for (int validation = 0; validation < 2; ++validation) {
       const std::vector<Sample> samples = task.validate({model, *backend, DType::f32}).samples;
       ASSERT_EQ(samples.size(), 2U);

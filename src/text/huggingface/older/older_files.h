@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -80,5 +81,13 @@ struct ByteLevelTokens {
   SpecialNames names = {};
 };
 std::string tokenizer_json_of(const ByteLevelTokens& tokens, std::string_view where);
+
+// Tokens that stand between spaces in texts, in the order of their ids: what another program cuts beforehand.
+struct SpacedTokens {
+  std::span<const std::string> tokens;
+  TextFrame frame = TextFrame::none;
+  SpecialNames names = {.bos = "<s>", .eos = "</s>", .unk = "<unk>"};
+};
+std::string tokenizer_json_of(const SpacedTokens& tokens, std::string_view where);
 
 }  // namespace heed::huggingface

@@ -1,4 +1,4 @@
-// BERT's vocab.txt, and GPT-2's vocab.json with merges.txt.
+// BERT's vocab.txt, GPT-2's vocab.json with merges.txt, and lists of tokens that stand between spaces.
 #include "base/errors.h"
 #include "text/huggingface/characters/characters.h"
 #include "text/huggingface/models/model.h"
@@ -130,6 +130,20 @@ std::string tokenizer_json_of(const ByteLevelFiles& files, std::string_view wher
                         {"fuse_unk", false},
                         {"vocab", vocabulary_object(ids)},
                         {"merges", merges}}}};
+  return write_document(document, where);
+}
+
+std::string tokenizer_json_of(const SpacedTokens& tokens, std::string_view where) {
+  TokenIds ids;
+  for (size_t i = 0; i < tokens.tokens.size(); ++i) {
+    require<FormatError>(!find_invalid_utf8(tokens.tokens[i]), where, "token {} is not UTF-8", i);
+    ids.emplace(tokens.tokens[i], static_cast<int64_t>(i));
+  }
+  const Json document{
+      {"added_tokens", added_special_tokens(tokens.names, ids)},
+      {"pre_tokenizer", {{"type", "WhitespaceSplit"}}},
+      {"post_processor", frame_processor(tokens.frame, tokens.names, "", ids, where)},
+      {"model", {{"type", "WordLevel"}, {"vocab", vocabulary_object(ids)}, {"unk_token", tokens.names.unk}}}};
   return write_document(document, where);
 }
 

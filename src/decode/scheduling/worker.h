@@ -1,0 +1,101 @@
+// What a lane of a scheduler does: a stepper, and the requests that share its steps.
+#pragma once
+
+#include <exception>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "decode/scheduling/request_batch.h"
+#include "decode/scheduling/request_memory.h"
+#include "heed/types/interruption.h"
+#include "heed/types/sharing.h"
+
+namespace heed {
+
+// The requests of one caller.
+struct Call {
+  std::span<Request* const> requests;
+  const Interruption& interruption;
+  int priority = 0;
+  size_t next = 0;                       // the first that no worker has
+  size_t left = requests.size();         // that have not ended
+  std::exception_ptr failure = nullptr;  // of the first that threw
+};
+
+Interrupted state_of(const Interruption& interruption);
+
+struct EndedRequest {
+  Call* call;
+  Request* request;
+  std::exception_ptr failure;
+};
+
+// What all workers of a scheduler work with.
+struct WorkerTools {
+  const Inference& inference;
+  const Drafting* drafting;
+  SourceVocabulary source;
+  const RequestMemory& memory;
+};
+
+class Worker {
+ public:
+  // What the tools refer to and the backend must outlive it.
+  Worker(const WorkerTools& tools, Backend& backend) : tools_(tools), backend_(backend) {}
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  bool idle() const { return members_.empty(); }
+  // `share` is what each worker has if all sequences are divided evenly. The last request may exceed it and the limit
+  // of sequences, and one that is alone the budget. Once a worker is full, calls that it serves already wait until
+  // half of its places and a quarter of its memory are free: each join costs a pass of the encoder, which is fast only
+  // with many sources, but fewer requests read the weights in more steps.
+  bool has_room(const Call& call, int64_t share);
+  void take(Call& call, Request& request);
+  // Finds the members that are to end in the next step, also because others of the same caller have failed.
+  void look_at_calls();
+
+  // Returns the members that ended.
+  std::vector<EndedRequest> step();
+
+  struct Use {
+    int64_t sequences = 0, used_pages = 0, free_pages = 0;
+    int64_t tokens = 0;  // that the last step read; 0: there was none
+  };
+  Use use() const;
+
+ private:
+  enum class State : uint8_t { joining, running, ended };
+  struct Member {
+    Call* call;
+    Request* request;
+    State state = State::joining;
+    Interrupted interrupted = Interrupted::no;
+    bool given_up = false;
+  };
+
+  int64_t requests() const { return static_cast<int64_t>(members_.size()); }
+  int64_t sequences() const;
+  RequestMemory::Need need() const;
+  bool has_emptied() const;
+
+  void interrupt();
+  void join();
+  void make_batch();
+  void end(Member& member, const std::exception_ptr& failure);
+  void fail(const std::exception_ptr& failure);
+
+  WorkerTools tools_;
+  Backend& backend_;
+  std::unique_ptr<Stepper> stepper_;
+  std::unique_ptr<Speculation> speculation_;
+  std::unique_ptr<RequestBatch> batch_;
+  std::vector<Member> members_;
+  std::vector<EndedRequest> ended_;
+  int64_t joining_tokens_ = 0;
+  int64_t tokens_of_step_ = 0;
+  bool is_full_ = false;
+};
+
+}  // namespace heed

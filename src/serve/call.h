@@ -1,0 +1,94 @@
+// A request on its way through an interface: what it may use, when it must end, and what is counted.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "heed/types/interruption.h"
+#include "heed/types/sharing.h"
+#include "serve/http/exchange.h"
+#include "serve/json/fields.h"
+#include "serve/models/model_store.h"
+#include "serve/settings/serve_settings.h"
+#include "serve/work/metrics.h"
+
+namespace heed::serve {
+
+// What requests share. The settings are those that the server had when the request came.
+struct ServerParts {
+  std::shared_ptr<const ServeSettings> settings;
+  ModelStore& models;
+  Metrics& metrics;
+};
+
+class Call {
+ public:
+  Call(std::shared_ptr<Exchange> exchange, ServerParts parts, const KeySettings* key);
+
+  const HttpRequest& request() const { return exchange_->request(); }
+  Exchange& exchange() { return *exchange_; }
+  const ServeSettings& settings() const { return *parts_.settings; }
+  ModelStore& models() { return parts_.models; }
+  const KeySettings* key() const { return key_; }  // null where everybody may ask
+  void use_key(const KeySettings* key) { key_ = key; }
+
+  // The model of this name, or the only one where the name is empty. RequestError where there is none or where the key
+  // may not use it.
+  const ServedModel& model(const std::string& name);
+  // The model of this name or, where the name is empty, the only one of this kind that the key may use.
+  const ServedModel& model(const std::string& name, ModelKind kind);
+  bool may_use(const std::string& model) const;
+
+  // Ends the work when the client has gone or the time is over: the server's, or what the header Heed-Timeout says in
+  // seconds.
+  Interruption interruption() const;
+  // Clients take turns, by key or else by address. The header Heed-Priority, up to what the key allows.
+  Sharing sharing() const;
+
+  // Tells that a token of a text was written. From any thread.
+  void count_token();
+  void count(int64_t read, int64_t written);
+
+  void answer(const Json& body, unsigned status = 200);
+  // Events of a stream, with a name or without: the first one begins the answer.
+  void send_event(std::string_view data, std::string_view name = {});
+  void end_events(std::string_view last = {});
+
+  // For the log and the metrics.
+  const std::string& model_name() const { return model_name_; }
+  int64_t read() const { return read_; }
+  int64_t written() const { return written_; }
+
+ private:
+  std::shared_ptr<Exchange> exchange_;
+  const ServerParts parts_;
+  const KeySettings* key_;
+  std::shared_ptr<const ServedModel> model_;
+  std::string model_name_;
+  std::atomic<int64_t> read_ = 0, written_ = 0;
+  std::chrono::steady_clock::time_point last_token_{};
+};
+
+// How an interface says what is wrong.
+enum class ErrorForm : uint8_t { openai, libretranslate, embeddings, heed };
+struct Failure {
+  unsigned status;
+  std::string message, field;
+};
+HttpAnswer answer_of(const Failure& failure, ErrorForm form);
+// What an exception of a handler means for the client.
+Failure failure_of(const std::exception& error);
+
+// One path of an interface.
+struct Route {
+  std::string_view method, path;  // a path that ends with "/*" stands for all that begin so
+  ErrorForm errors;
+  std::string_view interface;  // for the metrics
+  void (*handle)(Call& call);
+};
+using Routes = std::vector<Route>;
+
+}  // namespace heed::serve

@@ -1,0 +1,62 @@
+#include "serve/heed/heed_json.h"
+
+namespace heed::serve {
+
+Json json_of_token(const ScoredToken& token) {
+  return {{"piece", token.piece}, {"log_probability", token.log_probability}};
+}
+
+Json json_of_tokens(const std::vector<ScoredToken>& tokens) {
+  Json all = Json::array();
+  for (const ScoredToken& token : tokens) {
+    all.push_back(json_of_token(token));
+  }
+  return all;
+}
+
+std::vector<std::string> take_texts(Fields& fields, const char* texts, const char* text, const Call& call) {
+  const auto most = static_cast<size_t>(call.settings().texts);
+  std::optional<std::vector<std::string>> several = fields.texts(texts, most);
+  std::optional<std::string> one = fields.text(text);
+  if (several && one) {
+    refuse_field(text, "is given together with {}", texts);
+  }
+  if (!several && !one) {
+    refuse_field(texts, "is missing");
+  }
+  return several ? std::move(*several) : std::vector{std::move(*one)};
+}
+
+std::string take_prompt(Fields& fields, const ServedModel& model, GenerationOptions& options) {
+  const Json* messages = fields.find("messages");
+  const std::optional<std::string> prompt = fields.text("prompt");
+  const std::string prefix = fields.text("prefix").value_or("");
+  if ((messages == nullptr) == !prompt.has_value()) {
+    refuse_field("prompt", "either prompt or messages is needed");
+  }
+  if (prompt) {
+    return *prompt + prefix;
+  }
+  options.marks = PromptMarks::spelled;
+  return model.chat().prompt(Json{{"messages", *messages}}.dump(), "messages") + prefix;
+}
+
+void take_rules(Fields& fields, const Call& call, WritingRules& rules) {
+  Fields::take(fields.integer("min_tokens", 0, call.settings().max_tokens), rules.min_length);
+  Fields::take(fields.integer("no_repeat_ngram", 0, call.settings().max_tokens), rules.no_repeat_ngram);
+  Fields::take(fields.texts("suppress", 100), rules.suppress);
+}
+
+void take_sampling(Fields& fields, SamplingOptions& sampling) {
+  constexpr double kMost = 1e6;
+  Fields::take(fields.number("temperature", 0.0, kMost), sampling.temperature);
+  Fields::take(fields.integer("top_k", 0, INT32_MAX), sampling.top_k);
+  Fields::take(fields.number("top_p", 0.0, 1.0), sampling.top_p);
+  Fields::take(fields.number("min_p", 0.0, 1.0), sampling.min_p);
+  Fields::take(fields.number("repetition_penalty", 0.0, kMost), sampling.repetition_penalty);
+  Fields::take(fields.number("presence_penalty", -kMost, kMost), sampling.presence_penalty);
+  Fields::take(fields.number("frequency_penalty", -kMost, kMost), sampling.frequency_penalty);
+  Fields::take(fields.integer("seed", 0, INT64_MAX), sampling.seed);
+}
+
+}  // namespace heed::serve

@@ -1,0 +1,104 @@
+// What models do inside: attention, and the next token's candidates.
+#include <bit>
+
+#include "serve/heed/heed_json.h"
+#include "serve/heed/heed_paths.h"
+#include "text/huggingface/base64.h"
+
+namespace heed::serve {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "numbers are sent with their lowest byte first");
+
+constexpr int64_t kMostListed = 10000;  // of the next token's candidates
+
+std::string in_base64(const std::vector<float>& numbers) {
+  return huggingface::encode_base64({reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(float)});
+}
+
+std::vector<int64_t> take_numbers(Fields& fields, const char* name) {
+  const Json* const list = fields.find(name);
+  if (list == nullptr) {
+    return {};
+  }
+  const auto is_number = [](const Json& one) {
+    return one.is_number_unsigned() && one.get<uint64_t>() < (uint64_t{1} << 31);
+  };
+  if (!list->is_array() || !std::ranges::all_of(*list, is_number)) {
+    refuse_field(name, "is not a list of numbers from 0");
+  }
+  return list->get<std::vector<int64_t>>();
+}
+
+AttentionRequest take_attention_request(Fields& fields) {
+  AttentionRequest request{.layers = take_numbers(fields, "layers"), .heads = take_numbers(fields, "heads")};
+  if (const auto kind = fields.choice("kind", {"encoder", "decoder", "cross"})) {
+    request.kind = std::ranges::find(kAttentionKindNames, *kind, [](const auto& one) { return one.first; })->second;
+  }
+  request.norms = fields.flag("norms").value_or(false) ? AttentionNorms::computed : AttentionNorms::left_out;
+  Fields::take(fields.integer("at_most", 0, INT32_MAX), request.at_most);
+  return request;
+}
+
+Json to_json(const TextAttention& found) {
+  Json maps = Json::array();
+  for (const AttentionMap& map : found.maps) {
+    maps.push_back({{"layer", map.layer},
+                    {"head", map.head},
+                    {"rows", map.rows},
+                    {"columns", map.columns},
+                    {"weights", in_base64(map.weights)},
+                    {"norms", map.norms.empty() ? Json() : Json(in_base64(map.norms))}});
+  }
+  return {{"rows", found.rows},
+          {"columns", found.columns},
+          {"layers", found.layers},
+          {"heads", found.heads},
+          {"maps", std::move(maps)}};
+}
+
+}  // namespace
+
+void attention(Call& call) {
+  const Json body = parse_json(call.request().body);
+  Fields fields(body);
+  const ServedModel& model = call.model(fields.text("model").value_or(""));
+  const AttentionRequest request = take_attention_request(fields);
+  Json answer;
+  if (model.kind() == ModelKind::translator) {
+    const std::string source = fields.required_text("source"), target = fields.required_text("target");
+    const LanguagePair languages{fields.text("source_language").value_or(""),
+                                 fields.text("target_language").value_or("")};
+    fields.finish();
+    answer = to_json(model.translator().attention(source, target, request, languages));
+  } else {
+    const std::string text = fields.required_text("text");
+    fields.finish();
+    answer = to_json(model.kind() == ModelKind::encoder ? model.encoder().attention(text, request)
+                                                        : model.generator().attention(text, request, {}, "text"));
+  }
+  call.answer(answer);
+}
+
+void next_tokens(Call& call) {
+  const Json body = parse_json(call.request().body);
+  Fields fields(body);
+  const ServedModel& model = call.model(fields.text("model").value_or(""));
+  GenerationOptions options;
+  const std::string prompt = take_prompt(fields, model, options);
+  const int64_t top = fields.integer("top", 1, kMostListed).value_or(10);
+  fields.finish();
+  const LikelyTokens found = model.generator().next_tokens(prompt, top, options);
+  Json tokens = Json::array();
+  for (const NextToken& token : found.tokens) {
+    tokens.push_back({{"piece", token.piece},
+                      {"id", token.id},
+                      {"text", token.text},
+                      {"logit", token.logit},
+                      {"log_probability", token.log_probability}});
+  }
+  call.count(std::ssize(found.prompt), 0);
+  call.answer({{"model", model.name()}, {"tokens", std::move(tokens)}, {"prompt_ids", found.prompt}});
+}
+
+}  // namespace heed::serve

@@ -1,0 +1,127 @@
+#include <filesystem>
+#include <fstream>
+
+#include "checkpoint/model_directory.h"
+#include "heed/inspect.h"
+#include "report/figures/architecture_diagram.h"
+#include "serve/heed/heed_paths.h"
+#include "serve/http/url.h"
+
+namespace heed::serve {
+namespace {
+
+std::string name_in_path(std::string_view path) { return decoded_url(path.substr(path.rfind('/') + 1)); }
+
+void require_administrator(const Call& call) {
+  if (call.key() == nullptr || !call.key()->administers) {
+    throw RequestError(403, "", "models are changed with a key that may do so: administers = true");
+  }
+}
+
+Json or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
+
+std::string_view columns_of(const Encoder& encoder) {
+  const auto columns = encoder.columns();
+  return !columns ? "" : *columns == TextColumns::one ? "one" : "pair";
+}
+
+Json describe(const ModelStore::Known& known) {
+  Json json{{"name", known.settings.name},
+            {"kind", name_among(kModelKindNames, known.kind)},
+            {"loaded", known.model != nullptr},
+            {"source_language", or_null(known.settings.source_language)},
+            {"target_language", or_null(known.settings.target_language)}};
+  if (known.model == nullptr) {
+    return json;
+  }
+  const ServedModel& model = *known.model;
+  json["max_length"] = model.max_length();
+  json["bytes"] = model.bytes();
+  json["chat"] = model.chats();
+  const auto add = [&](const auto& handle) {
+    json["parameters"] = handle.parameters();
+    json["precision"] = name_of(handle.precision());
+    json["threads"] = handle.threads();
+  };
+  if (model.kind() == ModelKind::translator) {
+    add(model.translator());
+  } else if (model.kind() == ModelKind::language_model) {
+    add(model.generator());
+  } else {
+    add(model.encoder());
+    json["labels"] = model.encoder().labels();
+    json["columns"] = or_null(std::string(columns_of(model.encoder())));
+    json["width"] = model.encoder().embedding_width();
+    json["mask"] = or_null(model.encoder().mask());
+  }
+  return json;
+}
+
+// What training wrote down, a JSON object in each line.
+Json curve_of(const std::string& directory) {
+  Json curve = Json::array();
+  std::ifstream file(std::filesystem::path(directory) / "metrics.jsonl");
+  for (std::string line; std::getline(file, line);) {
+    Json one = Json::parse(line, nullptr, false);
+    if (one.is_object()) {
+      curve.push_back(std::move(one));
+    }
+  }
+  return curve;
+}
+
+}  // namespace
+
+void list_models(Call& call) {
+  Json models = Json::array();
+  for (const ModelStore::Known& known : call.models().list()) {
+    if (call.may_use(known.settings.name)) {
+      models.push_back(describe(known));
+    }
+  }
+  call.answer({{"models", std::move(models)}});
+}
+
+void load_model(Call& call) {
+  require_administrator(call);
+  const Json body = parse_json(call.request().body);
+  Fields fields(body);
+  ModelSettings settings{
+      .name = fields.required_text("name"), .directory = fields.required_text("path"), .inference = {}, .drafts = {}};
+  Fields::take(fields.text("source_language"), settings.source_language);
+  Fields::take(fields.text("target_language"), settings.target_language);
+  fields.finish();
+  call.models().load(settings);
+  call.answer({{"name", settings.name}, {"loaded", true}});
+}
+
+void drop_model(Call& call) {
+  require_administrator(call);
+  const std::string name = name_in_path(call.request().path());
+  if (!call.models().drop(name)) {
+    throw RequestError(404, "model", fmt::format("model: there is no '{}'", name));
+  }
+  call.answer({{"name", name}, {"loaded", false}});
+}
+
+void describe_model(Call& call) {
+  const ServedModel& model = call.model(name_in_path(call.request().path()));
+  const std::string& directory = model.settings().directory;
+  const ModelSummary summary = inspect_recipe(directory);
+  Json parameters = Json::array();
+  for (const ParameterInfo& one : summary.parameters) {
+    parameters.push_back({{"name", one.name},
+                          {"shape", one.shape},
+                          {"type", one.type},
+                          {"bytes", one.bytes},
+                          {"elements", one.count.elements}});
+  }
+  call.answer({{"name", model.name()},
+               {"architecture", summary.architecture},
+               {"diagram", architecture_diagram(load_description({directory}).config)},
+               {"notes", summary.notes},
+               {"parameters", std::move(parameters)},
+               {"curve", curve_of(directory)}});
+}
+
+}  // namespace heed::serve

@@ -1,0 +1,77 @@
+// One request and its answer, between the loop that owns the connection and the thread that makes the answer.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include "serve/http/message.h"
+
+namespace heed::serve {
+
+// The side that answers may be any thread, and never waits: what the client has not taken yet is kept, up to a limit.
+// The client of an answer that exceeds it is given up.
+class Exchange {
+ public:
+  Exchange(HttpRequest request, size_t max_waiting_bytes)
+      : request_(std::move(request)), max_waiting_(max_waiting_bytes), began_(std::chrono::steady_clock::now()) {}
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
+
+  const HttpRequest& request() const { return request_; }
+  std::chrono::steady_clock::time_point began() const { return began_; }
+  // Stop is requested when nobody waits for the answer any more.
+  std::stop_token gone() const { return gone_.get_token(); }
+  bool is_dropped() const;  // the client was too slow
+  bool has_begun() const;   // whether an answer was given, or its beginning
+
+  // Headers of whatever answer comes.
+  void add_headers(std::vector<HttpHeader> headers);
+  // A whole answer. An answer is given once: later calls of this do nothing.
+  void answer(HttpAnswer answer);
+  // An answer whose body comes in parts: its head and first part, further parts, and its end.
+  void begin(HttpAnswer head);
+  void write(std::string_view part);
+  void end();
+
+  // For the connection: what has come since the last call, and what it is.
+  struct Parts {
+    std::optional<HttpAnswer> head;  // where it has not been taken yet
+    bool is_whole = false;           // its body is all that comes
+    std::string body;                // further parts
+    bool is_ended = false;
+  };
+  Parts take();
+  // `wake` is called, by any thread, when there is something to take.
+  void on_parts(std::function<void()> wake);
+  void abandon() { gone_.request_stop(); }
+
+  // For the log.
+  unsigned status() const;
+  uint64_t body_bytes() const;
+
+ private:
+  void wake();
+
+  const HttpRequest request_;
+  const size_t max_waiting_;
+  const std::chrono::steady_clock::time_point began_;
+  std::stop_source gone_;
+
+  mutable std::mutex mutex_;  // of all below
+  std::function<void()> wake_;
+  bool is_awake_ = false;            // the connection was told, and has not taken anything yet
+  std::vector<HttpHeader> headers_;  // that every answer has
+  std::optional<HttpAnswer> head_;
+  std::string waiting_;
+  unsigned status_ = 0;
+  uint64_t bytes_ = 0;
+  bool is_whole_ = false, is_ended_ = false, is_dropped_ = false;
+};
+
+}  // namespace heed::serve

@@ -1,0 +1,108 @@
+#include "serve/http/form.h"
+
+#include <algorithm>
+
+#include "serve/http/url.h"
+
+namespace heed::serve {
+namespace {
+
+constexpr std::string_view kForm = "application/x-www-form-urlencoded", kMultipart = "multipart/form-data";
+constexpr std::string_view kLineEnd = "\r\n";
+
+// The value of a parameter: `boundary=x` in "multipart/form-data; boundary=x".
+std::string_view parameter(std::string_view header, std::string_view name) {
+  for (size_t begin = header.find(';'); begin != std::string_view::npos; begin = header.find(';', begin)) {
+    ++begin;
+    while (begin < header.size() && header[begin] == ' ') {
+      ++begin;
+    }
+    const std::string_view rest = header.substr(begin);
+    if (rest.size() > name.size() && equal_ignoring_case(rest.substr(0, name.size()), name) &&
+        rest[name.size()] == '=') {
+      std::string_view value = rest.substr(name.size() + 1);
+      if (value.starts_with('"')) {
+        return value.substr(1, value.find('"', 1) - 1);
+      }
+      return value.substr(0, value.find_first_of("; "));
+    }
+  }
+  return {};
+}
+
+// The value of a header in a part's head.
+std::string_view header_of_part(std::string_view head, std::string_view name) {
+  while (!head.empty()) {
+    const size_t end = std::min(head.find(kLineEnd), head.size());
+    const std::string_view line = head.substr(0, end);
+    if (line.size() > name.size() && equal_ignoring_case(line.substr(0, name.size()), name) &&
+        line[name.size()] == ':') {
+      return line.substr(name.size() + 1);
+    }
+    head.remove_prefix(std::min(end + kLineEnd.size(), head.size()));
+  }
+  return {};
+}
+
+FormFields parse_parts(std::string_view body, std::string_view boundary) {
+  FormFields fields;
+  const std::string mark = "--" + std::string(boundary), between = std::string(kLineEnd) + mark;
+  size_t begin = body.find(mark);
+  while (begin != std::string_view::npos) {
+    begin += begin == 0 || !body.substr(begin).starts_with(between) ? mark.size() : between.size();
+    const size_t end = body.find(between, begin);
+    if (end == std::string_view::npos || !body.substr(begin).starts_with(kLineEnd)) {
+      break;  // "--" after the last one
+    }
+    const std::string_view part = body.substr(begin + kLineEnd.size(), end - begin - kLineEnd.size());
+    const size_t head_end = part.find("\r\n\r\n");
+    if (head_end != std::string_view::npos) {
+      const std::string_view disposition = header_of_part(part.substr(0, head_end), "Content-Disposition");
+      const std::string_view name = parameter(disposition, "name");
+      if (!name.empty() && parameter(disposition, "filename").empty()) {
+        fields.emplace_back(name, part.substr(head_end + 4));
+      }
+    }
+    begin = end;
+  }
+  return fields;
+}
+
+// "a%20b+c" is "a b c".
+std::string decoded(std::string_view text) {
+  std::string spaced(text);
+  std::ranges::replace(spaced, '+', ' ');
+  return decoded_url(spaced);
+}
+
+}  // namespace
+
+FormFields parse_form(std::string_view text) {
+  FormFields fields;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('&'), text.size());
+    const std::string_view pair = text.substr(0, end);
+    const size_t equals = std::min(pair.find('='), pair.size());
+    if (!pair.empty()) {
+      fields.emplace_back(decoded(pair.substr(0, equals)), decoded(pair.substr(std::min(equals + 1, pair.size()))));
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return fields;
+}
+
+FormFields form_fields(const HttpRequest& request) {
+  FormFields fields = parse_form(request.query());
+  const std::string_view type = request.header("Content-Type");
+  FormFields of_body;
+  if (equal_ignoring_case(type.substr(0, kForm.size()), kForm)) {
+    of_body = parse_form(request.body);
+  } else if (equal_ignoring_case(type.substr(0, kMultipart.size()), kMultipart)) {
+    const std::string_view boundary = parameter(type, "boundary");
+    of_body = boundary.empty() ? FormFields{} : parse_parts(request.body, boundary);
+  }
+  fields.insert(fields.end(), of_body.begin(), of_body.end());
+  return fields;
+}
+
+}  // namespace heed::serve

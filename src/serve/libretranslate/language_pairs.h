@@ -1,0 +1,30 @@
+// Which models translate between which languages.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "serve/call.h"
+
+namespace heed::serve {
+
+// A direction that a model knows.
+struct LanguageDirection {
+  std::string model;
+  std::string source, target;  // codes, as "de"
+  LanguagePair names;          // what the model calls them; empty: it knows no others
+};
+
+// Those that the call's key may use.
+std::vector<LanguageDirection> directions_of(Call& call);
+
+// The direction, whatever the case of the codes; "zh", "zt" and "pb" stand for zh-Hans, zh-Hant and pt-BR.
+// RequestError, with the field's name, where no model knows it.
+LanguageDirection find_direction(const std::vector<LanguageDirection>& directions, std::string_view source,
+                                 std::string_view target);
+
+// "German" for "de"; the code itself where ICU has no name.
+std::string language_name(const std::string& code);
+
+}  // namespace heed::serve

@@ -1,0 +1,15 @@
+// What clients of LibreTranslate send, as JSON, as a form or in the address.
+#pragma once
+
+#include "serve/http/message.h"
+#include "serve/json/fields.h"
+
+namespace heed::serve {
+
+// A field that a form has several times is a list.
+Json request_fields(const HttpRequest& request);
+
+// Where these clients have their key; empty where they have none.
+std::string api_key_of(const HttpRequest& request);
+
+}  // namespace heed::serve

@@ -1,0 +1,30 @@
+// Long texts: what of them is translated, and the translations in their places.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "heed/translator.h"
+#include "serve/libretranslate/language_pairs.h"
+
+namespace heed::serve {
+
+enum class TextFormat : uint8_t { text, html };
+
+struct LongTextOptions {
+  TextFormat format = TextFormat::text;
+  int64_t alternatives = 0;  // more translations of each text, if there are
+  TranslationOptions search;
+};
+
+struct TranslatedLongText {
+  std::string text;
+  std::vector<std::string> alternatives;  // others, each once
+};
+
+// The sentences of all texts go through the model together. `source` is the language's code, for where sentences end.
+std::vector<TranslatedLongText> translate_long_texts(const Translator& translator, const std::string& source,
+                                                     const std::vector<std::string>& texts,
+                                                     const LongTextOptions& options);
+
+}  // namespace heed::serve

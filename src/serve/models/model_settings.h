@@ -1,0 +1,25 @@
+// What the settings of a server say of one model.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "heed/types/drafting.h"
+#include "heed/types/inference.h"
+
+namespace heed::serve {
+
+struct ModelSettings {
+  std::string name, directory;
+  InferenceOptions inference;
+  DraftOptions drafts;
+  std::string shortlist;
+  // The languages of a translator that knows one pair, for interfaces that name languages: "de", "en".
+  std::string source_language, target_language;
+  // Of one that knows several: "de=deu_Latn", a code and what the model calls the language, or a code alone.
+  std::vector<std::string> languages = {};
+  int64_t beam = 0;  // of interfaces that do not say how to search; 0: the model's own
+};
+
+}  // namespace heed::serve

@@ -1,0 +1,116 @@
+#include "serve/models/model_store.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/system/memory.h"
+#include "serve/request_error.h"
+
+namespace heed::serve {
+
+void ModelStore::load(const ModelSettings& settings) {
+  const std::lock_guard loading(loading_);
+  std::shared_ptr<const ServedModel> model = loaded(settings);
+  std::shared_ptr<const ServedModel> former;
+  const std::lock_guard lock(mutex_);
+  Entry& entry = models_[settings.name];
+  former = std::exchange(entry.model, std::move(model));
+  entry.settings = settings;
+  entry.kind = entry.model->kind();
+  entry.used = ++uses_;
+}
+
+bool ModelStore::drop(const std::string& name) {
+  Entry dropped;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = models_.find(name);
+    if (found == models_.end()) {
+      return false;
+    }
+    dropped = std::move(found->second);
+    models_.erase(found);
+  }
+  dropped.model.reset();
+  return_freed_memory();
+  return true;
+}
+
+std::shared_ptr<const ServedModel> ModelStore::find(const std::string& name) {
+  const auto known = [&]() -> Entry {
+    const std::lock_guard lock(mutex_);
+    const auto found = name.empty() && models_.size() == 1 ? models_.begin() : models_.find(name);
+    if (found == models_.end()) {
+      std::vector<std::string_view> names;
+      std::ranges::transform(models_, std::back_inserter(names), [](const auto& entry) { return entry.first; });
+      throw RequestError(404, "model",
+                         name.empty() ? fmt::format("model: name one of {}", fmt::join(names, ", "))
+                                      : fmt::format("model: '{}' is not among {}", name, fmt::join(names, ", ")));
+    }
+    found->second.used = ++uses_;
+    return found->second;
+  };
+  if (const Entry entry = known(); entry.model) {
+    return entry.model;
+  }
+  const std::lock_guard loading(loading_);
+  const Entry entry = known();
+  if (entry.model) {  // another request has loaded it meanwhile
+    return entry.model;
+  }
+  std::shared_ptr<const ServedModel> model = loaded(entry.settings);
+  const std::lock_guard lock(mutex_);
+  if (const auto found = models_.find(entry.settings.name); found != models_.end()) {
+    found->second.model = model;
+  }
+  return model;
+}
+
+std::vector<ModelStore::Known> ModelStore::list() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Known> all;
+  std::ranges::transform(models_, std::back_inserter(all), [](const auto& entry) {
+    return Known{entry.second.settings, entry.second.kind, entry.second.model};
+  });
+  return all;
+}
+
+std::shared_ptr<const ServedModel> ModelStore::loaded(const ModelSettings& settings) {
+  auto model = std::make_shared<const ServedModel>(settings);
+  if (max_bytes_ > 0) {
+    if (model->bytes() > max_bytes_) {
+      throw RequestError(507, "model",
+                         fmt::format("model: '{}' has {} bytes, but the limit of all models is {}", settings.name,
+                                     model->bytes(), max_bytes_));
+    }
+    make_room(model->bytes(), settings.name);
+  }
+  return model;
+}
+
+void ModelStore::make_room(int64_t bytes, const std::string& name) {
+  std::vector<std::shared_ptr<const ServedModel>> dropped;
+  {
+    const std::lock_guard lock(mutex_);
+    while (true) {
+      int64_t sum = bytes;
+      Entry* oldest = nullptr;
+      for (auto& [other, entry] : models_) {
+        if (entry.model && other != name) {
+          sum += entry.model->bytes();
+          oldest = oldest == nullptr || entry.used < oldest->used ? &entry : oldest;
+        }
+      }
+      if (sum <= max_bytes_ || oldest == nullptr) {
+        break;
+      }
+      dropped.push_back(std::exchange(oldest->model, nullptr));
+    }
+  }
+  if (!dropped.empty()) {
+    dropped.clear();
+    return_freed_memory();
+  }
+}
+
+}  // namespace heed::serve

@@ -1,0 +1,57 @@
+// The models of a server, by name.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "serve/models/served_model.h"
+
+namespace heed::serve {
+
+// Models are loaded, replaced and dropped while others answer: whoever holds one keeps it until it is done. A model that
+// had to make room for another is known still, and is loaded again for the next request that names it.
+class ModelStore {
+ public:
+  // `max_bytes` of the files of all models together; 0: no limit.
+  explicit ModelStore(int64_t max_bytes) : max_bytes_(max_bytes) {}
+
+  // Loads a model beside the one of this name, if there is one, and then takes its place. Models that were used longest
+  // ago make room. RequestError 507 for a model that alone is larger than the limit. Throws, and changes nothing, where
+  // it can't be loaded.
+  void load(const ModelSettings& settings);
+  // False where there is none of this name.
+  bool drop(const std::string& name);
+
+  // RequestError 404, with the names that there are. Empty: the only model.
+  std::shared_ptr<const ServedModel> find(const std::string& name);
+  // The models that are known, in the order of their names, with null for one that made room.
+  struct Known {
+    ModelSettings settings;
+    ModelKind kind;
+    std::shared_ptr<const ServedModel> model;
+  };
+  std::vector<Known> list() const;
+
+ private:
+  struct Entry {
+    ModelSettings settings;
+    ModelKind kind = ModelKind::translator;
+    std::shared_ptr<const ServedModel> model;  // null: it made room
+    uint64_t used = 0;
+  };
+
+  std::shared_ptr<const ServedModel> loaded(const ModelSettings& settings);
+  void make_room(int64_t bytes, const std::string& name);
+
+  const int64_t max_bytes_;
+  std::mutex loading_;  // one model at a time
+  mutable std::mutex mutex_;
+  std::map<std::string, Entry, std::less<>> models_;
+  uint64_t uses_ = 0;
+};
+
+}  // namespace heed::serve

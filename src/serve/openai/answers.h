@@ -1,0 +1,36 @@
+// What the answers of OpenAI's interface have in common.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "heed/types/generation.h"
+#include "serve/call.h"
+
+namespace heed::serve::openai {
+
+struct Usage {
+  int64_t read = 0, written = 0;  // tokens: of the prompts, each counted once, and of all texts
+};
+Json usage_json(const Usage& usage);
+
+// "stop" or "length". RequestError 504 for a text that ended since the request took too long.
+std::string_view finish_reason(FinishReason reason);
+
+std::string new_id(std::string_view prefix);
+
+// What every object of an answer begins with. The objects of a stream share all of it.
+struct Heading {
+  std::string id;
+  std::string_view object;
+  std::string model;
+  int64_t created;
+
+  Json json() const;
+};
+Heading heading(std::string_view prefix, std::string_view object, const ServedModel& model);
+
+std::string to_text(const Json& json);
+
+}  // namespace heed::serve::openai

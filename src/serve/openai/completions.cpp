@@ -1,0 +1,155 @@
+// /v1/completions
+#include <algorithm>
+#include <numeric>
+
+#include "serve/openai/openai_paths.h"
+#include "serve/openai/response_format.h"
+#include "serve/openai/text_request.h"
+#include "serve/request_error.h"
+
+namespace heed::serve::openai {
+namespace {
+
+constexpr int64_t kMaxTexts = 128, kMaxBestOf = 20, kMaxTokens = 16;
+
+struct CompletionRequest {
+  TextRequest texts;
+  int64_t wanted = 1;  // of the texts of each prompt: the likeliest
+  bool echoes = false;
+};
+
+std::vector<std::string> read_prompts(Fields& fields, const Call& call) {
+  const Json& prompt = fields.get("prompt");
+  if (prompt.is_array() && !prompt.empty() && (prompt[0].is_number() || prompt[0].is_array())) {
+    refuse_field("prompt", "has token ids, expected a text or a list of texts");
+  }
+  return *fields.texts("prompt", static_cast<size_t>(call.settings().texts));
+}
+
+void read_counts(Fields& fields, const Call& call, CompletionRequest& request) {
+  GenerationOptions& options = request.texts.options;
+  options.max_tokens = fields.integer("max_tokens", 1, call.settings().max_tokens).value_or(kMaxTokens);
+  request.wanted = fields.integer("n", 1, kMaxTexts).value_or(1);
+  options.samples = request.wanted;
+  if (const auto best_of = fields.integer("best_of", 1, kMaxBestOf)) {
+    if (*best_of < request.wanted) {
+      refuse_field("best_of", "is {}, less than the {} texts of \"n\"", *best_of, request.wanted);
+    }
+    if (*best_of > request.wanted && request.texts.streaming.is_wanted) {
+      refuse_field("best_of", "is more than \"n\", but a stream can't wait for the best texts");
+    }
+    options.samples = *best_of;
+  }
+  const int64_t all = options.samples * std::ssize(request.texts.prompts);
+  if (all > call.settings().texts) {
+    refuse_field(options.samples > request.wanted ? "best_of" : "n", "{} texts in all, more than {}", all,
+                 call.settings().texts);
+  }
+}
+
+CompletionRequest read_completion(Fields& fields, Call& call) {
+  const ServedModel& model = call.model(fields.text("model").value_or(""));
+  CompletionRequest request{.texts = {.model = model,
+                                      .options = sampling_defaults(model.generator()),
+                                      .prompts = read_prompts(fields, call),
+                                      .field = "prompt"}};
+  GenerationOptions& options = request.texts.options;
+  request.texts.streaming = read_streaming(fields);
+  read_counts(fields, call, request);
+  read_sampling(fields, options.sampling);
+  read_seed(fields, options.sampling);
+  read_stop(fields, options);
+  if (const Json* format = fields.find("response_format")) {
+    read_format(*format, "response_format", options.regex);
+  }
+  request.echoes = fields.flag("echo").value_or(false);
+  fields.only("suffix", "", "the model does not fill gaps");
+  accept_harmless(fields);
+  fields.finish();
+  return request;
+}
+
+Json choice_of(size_t index, std::string_view text, const Json& finish) {
+  return {{"text", text}, {"index", index}, {"logprobs", nullptr}, {"finish_reason", finish}};
+}
+
+class CompletionEvents final : public TextEvents {
+ public:
+  CompletionEvents(Call& call, const CompletionRequest& request, const Heading& heading)
+      : call_(call), request_(request), heading_(heading.json()) {}
+
+  void begin() override {
+    const auto samples = static_cast<size_t>(request_.texts.options.samples);
+    for (size_t i = 0; request_.echoes && i < request_.texts.prompts.size() * samples; ++i) {
+      send(choice_of(i, request_.texts.prompts[i / samples], nullptr));
+    }
+  }
+  void piece(size_t text, std::string_view piece) override { send(choice_of(text, piece, nullptr)); }
+  void end(size_t text, const Completion& completion) override {
+    send(choice_of(text, "", finish_reason(completion.reason)));
+  }
+  void end_all(const Usage& usage) {
+    if (request_.texts.streaming.includes_usage) {
+      Json last = heading_;
+      last["choices"] = Json::array();
+      last["usage"] = usage_json(usage);
+      call_.send_event(to_text(last));
+    }
+    call_.end_events("[DONE]");
+  }
+
+ private:
+  void send(Json choice) {
+    Json chunk = heading_;
+    chunk["choices"] = Json::array({std::move(choice)});
+    if (request_.texts.streaming.includes_usage) {
+      chunk["usage"] = nullptr;
+    }
+    call_.send_event(to_text(chunk));
+  }
+
+  Call& call_;
+  const CompletionRequest& request_;
+  const Json heading_;
+};
+
+// The likeliest texts by token, the best first.
+void keep_best(std::vector<Completion>& texts, int64_t wanted) {
+  if (std::ssize(texts) == wanted) {
+    return;
+  }
+  const auto of_token = [](const Completion& text) {
+    return text.log_probability / static_cast<double>(std::max<int64_t>(text.tokens, 1));
+  };
+  std::ranges::stable_sort(texts, std::ranges::greater(), of_token);
+  texts.resize(static_cast<size_t>(wanted));
+}
+
+}  // namespace
+
+void complete(Call& call) {
+  const Json body = parse_json(call.request().body);
+  Fields fields(body);
+  const CompletionRequest request = read_completion(fields, call);
+  const Heading head = heading("cmpl-", "text_completion", request.texts.model);
+  if (request.texts.streaming.is_wanted) {
+    CompletionEvents events(call, request, head);
+    events.end_all(write_texts(call, request.texts, &events).usage);
+    return;
+  }
+  Written written = write_texts(call, request.texts, nullptr);
+  Json choices = Json::array();
+  for (size_t prompt = 0; prompt < written.texts.size(); ++prompt) {
+    keep_best(written.texts[prompt], request.wanted);
+    for (const Completion& text : written.texts[prompt]) {
+      choices.push_back(choice_of(choices.size(), (request.echoes ? request.texts.prompts[prompt] : "") + text.text,
+                                  finish_reason(text.reason)));
+    }
+  }
+  Json answer = head.json();
+  answer["choices"] = std::move(choices);
+  answer["usage"] = usage_json(written.usage);
+  call.answer(answer);
+}
+
+}  // namespace heed::serve::openai

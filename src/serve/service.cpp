@@ -1,0 +1,404 @@
+#include "serve/service.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <ctime>
+#include <iostream>
+#include <iterator>
+#include <utility>
+
+#include "base/errors.h"
+#include "serve/libretranslate/request_fields.h"
+#include "serve/page/page_files.h"
+#include "serve/routes.h"
+#include "serve/system/system_service.h"
+
+namespace heed::serve {
+namespace {
+
+using Seconds = std::chrono::duration<double>;
+
+Routes all_routes() {
+  Routes all;
+  for (Routes (*const of_interface)() : {heed_routes, openai_routes, libretranslate_routes, embeddings_routes}) {
+    const Routes some = of_interface();
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  return all;
+}
+
+bool is_at(const Route& route, std::string_view path) {
+  return route.path.ends_with("/*")
+             ? path.starts_with(route.path.substr(0, route.path.size() - 1)) && path.size() >= route.path.size()
+             : path == route.path;
+}
+
+// As many as the other has: how much of it is right does not show in the time it takes.
+bool equal_in_constant_time(std::string_view a, std::string_view b) {
+  unsigned difference = a.size() == b.size() ? 0 : 1;
+  for (size_t i = 0; i < a.size(); ++i) {
+    difference |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b.empty() ? 0 : b[i % b.size()]);
+  }
+  return difference == 0;
+}
+
+// A header's value has no line breaks.
+std::string retry_after(std::chrono::seconds time) { return fmt::format("{}", std::max<int64_t>(1, time.count())); }
+
+void add_gauges(const std::vector<ModelStore::Known>& models, std::vector<Metrics::Gauge>& gauges) {
+  const auto add = [&](std::string_view name, std::string_view help, const auto& value) {
+    for (const ModelStore::Known& known : models) {
+      if (const std::optional<double> found = value(known)) {
+        gauges.push_back({name, help, fmt::format("model={}", label_value(known.settings.name)), *found});
+      }
+    }
+  };
+  const auto of_load = [](auto member) {
+    return [member](const ModelStore::Known& known) -> std::optional<double> {
+      return known.model ? std::optional(static_cast<double>(known.model->load().*member)) : std::nullopt;
+    };
+  };
+  add("heed_model_loaded", "Whether a model is in memory",
+      [](const ModelStore::Known& known) { return std::optional(known.model ? 1.0 : 0.0); });
+  add("heed_waiting_texts", "Texts that wait for their turn", of_load(&ModelLoad::waiting));
+  add("heed_running_texts", "Texts that are read or written", of_load(&ModelLoad::running));
+  add("heed_sequences", "Sequences that are written", of_load(&ModelLoad::sequences));
+  add("heed_used_pages", "Pages of keys and values in use", of_load(&ModelLoad::used_pages));
+  add("heed_free_pages", "Pages of keys and values that are free", of_load(&ModelLoad::free_pages));
+  add("heed_steps", "Steps of the model since it was loaded", of_load(&ModelLoad::steps));
+  add("heed_step_tokens", "Tokens that these steps have read", of_load(&ModelLoad::tokens));
+}
+
+constexpr std::string_view kKeyIsUsedUp = "the key has used what it may use";
+
+// Null where there is none with this secret. All are compared, so that the time does not tell which.
+const KeySettings* key_with(std::string_view secret, const ServeSettings& settings) {
+  const KeySettings* key = nullptr;
+  for (const KeySettings& one : settings.keys) {
+    key = equal_in_constant_time(one.secret, secret) ? &one : key;
+  }
+  return key;
+}
+
+constexpr std::string_view kBearer = "Bearer ";
+
+std::string_view secret_of(const HttpRequest& request) {
+  const std::string_view header = request.header("Authorization");
+  return header.starts_with(kBearer) ? header.substr(kBearer.size()) : request.header("X-Api-Key");
+}
+
+std::string time_of_day() {
+  const auto now = std::chrono::system_clock::now();
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(now);
+  std::tm utc{};
+  gmtime_r(&seconds, &utc);
+  std::array<char, 32> text{};
+  const size_t length = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return {text.data(), length};
+}
+
+}  // namespace
+
+Service::Service(ServeSettings settings, Reread reread)
+    : settings_(std::make_shared<const ServeSettings>(std::move(settings))),
+      reread_(std::move(reread)),
+      models_(settings_->model_bytes),
+      routes_(all_routes()),
+      http_(*this, settings_->http),
+      threads_(settings_->requests) {
+  validate(*settings_);
+  if (!settings_->access_log.empty() && settings_->access_log != "-") {
+    log_file_.open(settings_->access_log, std::ios::app);
+    require<IoError>(log_file_.is_open(), settings_->access_log, "cannot be opened for writing");
+  }
+  for (const ModelSettings& model : settings_->models) {
+    models_.load(model);
+  }
+}
+
+void Service::run(const std::function<void(const std::string& address)>& ready) {
+  const std::string& listen = settings_->listen;
+  use_tls(*settings_);
+  const std::string host = listen.substr(0, listen.rfind(':') + 1);
+  std::string address;
+  const std::vector<int> sockets = sockets_of_system();
+  for (const int socket : sockets) {
+    http_.adopt(socket);
+    address = "the socket of the system";
+  }
+  if (sockets.empty()) {
+    address = fmt::format("{}://{}{}", settings_->certificate.empty() ? "http" : "https",
+                          host == ":" ? "0.0.0.0:" : host, http_.listen(listen));
+  }
+  for (const int signal : {SIGTERM, SIGINT}) {
+    http_.on_signal(signal, [this] { end(); });
+  }
+  http_.on_signal(SIGHUP, [this] { reload(); });
+  std::signal(SIGPIPE, SIG_IGN);
+  ready(address);
+  tell_system("READY=1");
+  http_.run();
+}
+
+void Service::end() {
+  if (std::exchange(is_ending_, true)) {
+    http_.stop();
+    return;
+  }
+  tell_system("STOPPING=1");
+  http_.drain();
+  http_.after(std::chrono::seconds(settings_->drain_seconds), [this] { http_.stop(); });
+}
+
+// Loads all models of the settings anew, since their files may be others, and drops those that are not there any more.
+// Where something is wrong, everything stays as it was.
+void Service::reload() {
+  if (!reread_) {
+    return;
+  }
+  const bool began = threads_.try_run([this, former = settings_] {
+    try {
+      auto settings = std::make_shared<const ServeSettings>(reread_());
+      validate(*settings);
+      for (const ModelSettings& model : settings->models) {
+        models_.load(model);
+      }
+      for (const ModelSettings& model : former->models) {
+        if (std::ranges::find(settings->models, model.name, &ModelSettings::name) == settings->models.end()) {
+          models_.drop(model.name);
+        }
+      }
+      http_.post([this, settings] { take(settings); });
+    } catch (const std::exception& error) {
+      std::cerr << fmt::format("heed: the settings stay as they were: {}\n", error.what());
+    }
+  });
+  if (!began) {
+    std::cerr << "heed: the settings stay as they were: there are too many requests\n";
+  }
+}
+
+// By the server's thread.
+void Service::take(const std::shared_ptr<const ServeSettings>& settings) {
+  try {
+    use_tls(*settings);
+    settings_ = settings;
+    std::cerr << "heed: the settings were read anew\n";
+  } catch (const Error& error) {
+    std::cerr << fmt::format("heed: the settings stay as they were, but for the models: {}\n", error.what());
+  }
+}
+
+void Service::use_tls(const ServeSettings& settings) {
+  if (!settings.certificate.empty()) {
+    http_.use_tls({settings.certificate, settings.private_key});
+  }
+}
+
+HttpAnswer Service::refusal(const HttpRequest& request, unsigned status, std::string_view why) {
+  metrics_.count_refusal(fmt::format("{}", status));
+  const auto route = std::ranges::find_if(routes_, [&](const Route& one) { return is_at(one, request.path()); });
+  const ErrorForm form = route != routes_.end()               ? route->errors
+                         : request.path().starts_with("/v1/") ? ErrorForm::openai
+                                                              : ErrorForm::heed;
+  return answer_of({status, std::string(why), ""}, form);
+}
+
+HttpAnswer Service::refuse(const HttpRequest& request, unsigned status, std::string_view why) {
+  HttpAnswer answer = refusal(request, status, why);
+  const std::vector<HttpHeader> headers = headers_of_origin(request);
+  answer.headers.insert(answer.headers.end(), headers.begin(), headers.end());
+  return answer;
+}
+
+void Service::refuse(Exchange& exchange, unsigned status, std::string_view why) {
+  exchange.answer(refusal(exchange.request(), status, why));
+}
+
+// For pages of other origins that may ask.
+std::vector<HttpHeader> Service::headers_of_origin(const HttpRequest& request) const {
+  const std::string_view origin = request.header("Origin");
+  const bool is_allowed =
+      std::ranges::any_of(settings_->origins, [&](const std::string& one) { return one == "*" || one == origin; });
+  if (!is_allowed || origin.empty()) {
+    return {};
+  }
+  return {{"Access-Control-Allow-Origin", std::string(origin)}, {"Vary", "Origin"}};
+}
+
+void Service::handle(std::shared_ptr<Exchange> exchange) {
+  const KeySettings* key = nullptr;
+  exchange->add_headers(headers_of_origin(exchange->request()));
+  if (answer_here(*exchange)) {
+    return;
+  }
+  const Route* const route = route_of(*exchange);
+  if (route == nullptr) {
+    return;
+  }
+  const bool has_key_in_fields = route->errors == ErrorForm::libretranslate && secret_of(exchange->request()).empty();
+  if (!has_key_in_fields && !admit_key(*exchange, key)) {
+    return;
+  }
+  if (is_ending_) {
+    refuse(*exchange, 503, "the server is ending");
+    return;
+  }
+  const auto call = std::make_shared<Call>(exchange, ServerParts{settings_, models_, metrics_}, key);
+  if (!threads_.try_run([this, call, route] { answer(*call, *route); })) {
+    refuse(*exchange, 429, "there are too many requests at the moment");
+  }
+}
+
+// What needs no model and no key is answered by the server's thread, however busy the models are.
+bool Service::answer_here(Exchange& exchange) {
+  const HttpRequest& request = exchange.request();
+  const std::string_view path = request.path();
+  if (request.method == "OPTIONS") {  // browsers send it without a key
+    HttpAnswer answer{.status = 204, .type = ""};
+    answer.headers = {{"Access-Control-Allow-Methods", "GET, POST, DELETE, OPTIONS"},
+                      {"Access-Control-Allow-Headers", "Authorization, Content-Type, X-Api-Key"},
+                      {"Access-Control-Max-Age", "600"}};
+    exchange.answer(std::move(answer));
+  } else if (path == "/health") {
+    exchange.answer({.body = "{\"status\": \"ok\"}\n"});
+  } else if (path == "/ready") {
+    exchange.answer({.status = is_ending_ ? 503U : 200U,
+                     .body = fmt::format("{{\"status\": \"{}\"}}\n", is_ending_ ? "ending" : "ok")});
+  } else if (path == "/metrics") {
+    exchange.answer({.type = "text/plain; version=0.0.4; charset=utf-8", .body = metrics()});
+  } else if (std::optional<HttpAnswer> file = page_file(request)) {
+    exchange.answer(std::move(*file));
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// Null where the request was refused.
+const Route* Service::route_of(Exchange& exchange) {
+  const HttpRequest& request = exchange.request();
+  const std::string_view method = request.method == "HEAD" ? "GET" : std::string_view(request.method);
+  bool is_known = false;
+  for (const Route& route : routes_) {
+    if (is_at(route, request.path())) {
+      is_known = true;
+      if (route.method == method) {
+        return &route;
+      }
+    }
+  }
+  refuse(exchange, is_known ? 405 : 404, is_known ? "this path takes another method" : "there is nothing at this path");
+  return nullptr;
+}
+
+// False where the request was refused.
+bool Service::admit_key(Exchange& exchange, const KeySettings*& key) {
+  if (settings_->keys.empty()) {
+    return true;
+  }
+  const std::string_view secret = secret_of(exchange.request());
+  key = key_with(secret, *settings_);
+  if (key == nullptr) {
+    refuse(exchange, 401, secret.empty() ? "a key is needed" : "the key is not known");
+    return false;
+  }
+  if (const auto wait = quotas_.begin(*key)) {
+    HttpAnswer answer = refusal(exchange.request(), 429, kKeyIsUsedUp);
+    std::erase_if(answer.headers, [](const HttpHeader& header) { return header.name == "Retry-After"; });
+    answer.headers.push_back({"Retry-After", retry_after(*wait)});
+    exchange.answer(std::move(answer));
+    return false;
+  }
+  return true;
+}
+
+// LibreTranslate's clients have their key among the fields, which the server's thread does not read.
+void Service::admit_field(Call& call) {
+  const std::string secret = api_key_of(call.request());
+  const KeySettings* const key = key_with(secret, call.settings());
+  if (key == nullptr) {
+    throw RequestError(secret.empty() ? 400 : 403, "api_key",
+                       secret.empty() ? "a key is needed" : "the key is not known");
+  }
+  if (quotas_.begin(*key)) {
+    throw RequestError(429, "api_key", std::string(kKeyIsUsedUp));
+  }
+  call.use_key(key);
+}
+
+void Service::answer(Call& call, const Route& route) {
+  Exchange& exchange = call.exchange();
+  Failure failure{};
+  try {
+    if (call.key() == nullptr && !call.settings().keys.empty()) {
+      admit_field(call);
+    }
+    route.handle(call);
+    if (!exchange.has_begun()) {
+      failure = {500, "the server failed", ""};
+    }
+  } catch (const std::exception& error) {
+    failure = failure_of(error);
+    if (exchange.gone().stop_requested()) {
+      failure = {499, "the client has gone", ""};
+    } else if (failure.status == 500) {
+      std::cerr << fmt::format("heed: {}: {}\n", exchange.request().path(), error.what());
+    }
+  }
+  if (failure.status != 0) {
+    HttpAnswer answer = answer_of(failure, route.errors);
+    if (exchange.has_begun()) {
+      // Its status was sent already, so the stream says what happened.
+      call.end_events(std::string_view(answer.body).substr(0, answer.body.size() - 1));
+    } else {
+      exchange.answer(std::move(answer));
+    }
+  }
+  finish(call, route);
+}
+
+void Service::finish(Call& call, const Route& route) {
+  const Exchange& exchange = call.exchange();
+  const double seconds = Seconds(std::chrono::steady_clock::now() - exchange.began()).count();
+  metrics_.count_request(route.interface, call.model_name(), exchange.status());
+  metrics_.observe(Latency::whole, call.model_name(), seconds);
+  metrics_.count_tokens(call.model_name(), call.read(), call.written());
+  if (call.key() != nullptr) {
+    quotas_.count_tokens(*call.key(), call.read() + call.written());
+  }
+  if (call.settings().access_log.empty()) {
+    return;
+  }
+  Json line{{"time", time_of_day()},
+            {"method", exchange.request().method},
+            {"path", exchange.request().path()},
+            {"status", exchange.status()},
+            {"seconds", seconds},
+            {"model", call.model_name()},
+            {"read", call.read()},
+            {"written", call.written()},
+            {"bytes", exchange.body_bytes()}};
+  if (call.key() != nullptr) {
+    line["key"] = call.key()->name;
+  }
+  std::string text = line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  http_.post([this, text = std::move(text)] {
+    std::ostream& out = log_file_.is_open() ? static_cast<std::ostream&>(log_file_) : std::cout;
+    out << text << std::flush;
+  });
+}
+
+std::string Service::metrics() const {
+  std::vector<Metrics::Gauge> gauges{
+      {"heed_connections", "Open connections", "", static_cast<double>(http_.connections())},
+      {"heed_requests", "Requests that are waiting or being answered", "", static_cast<double>(threads_.working())}};
+  add_gauges(models_.list(), gauges);
+  return metrics_.text(gauges);
+}
+
+}  // namespace heed::serve

@@ -1,0 +1,62 @@
+// The server: which request goes where, who may ask, what is refused, and when it ends.
+#pragma once
+
+#include <atomic>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "serve/call.h"
+#include "serve/http/http_server.h"
+#include "serve/work/quotas.h"
+#include "serve/work/request_threads.h"
+
+namespace heed::serve {
+
+class Service final : public HttpHandler {
+ public:
+  // Reads the settings anew, for SIGHUP.
+  using Reread = std::function<ServeSettings()>;
+
+  // Loads the models. Throws where one can't be loaded, before anything is listened on.
+  explicit Service(ServeSettings settings, Reread reread = {});
+
+  // Listens and serves until a signal ends it: SIGTERM and SIGINT let requests under way finish, a second one does not.
+  // `ready` is called with the address when requests are accepted.
+  void run(const std::function<void(const std::string& address)>& ready);
+
+  void handle(std::shared_ptr<Exchange> exchange) override;
+  HttpAnswer refuse(const HttpRequest& request, unsigned status, std::string_view why) override;
+
+ private:
+  void answer(Call& call, const Route& route);
+  void finish(Call& call, const Route& route);
+  bool answer_here(Exchange& exchange);
+  const Route* route_of(Exchange& exchange);
+  bool admit_key(Exchange& exchange, const KeySettings*& key);
+  void admit_field(Call& call);
+  void refuse(Exchange& exchange, unsigned status, std::string_view why);
+  void end();
+  void reload();
+  void take(const std::shared_ptr<const ServeSettings>& settings);
+  void use_tls(const ServeSettings& settings);
+  std::string metrics() const;
+  HttpAnswer refusal(const HttpRequest& request, unsigned status, std::string_view why);
+  std::vector<HttpHeader> headers_of_origin(const HttpRequest& request) const;
+
+  // Settings that are read anew take the place of these; requests under way keep those that they began with.
+  std::shared_ptr<const ServeSettings> settings_;
+  const Reread reread_;
+  ModelStore models_;
+  Metrics metrics_;
+  Quotas quotas_;
+  const Routes routes_;
+  std::ofstream log_file_;
+  HttpServer http_;
+  bool is_ending_ = false;
+  RequestThreads threads_;  // the last: its threads use all of the above
+};
+
+}  // namespace heed::serve

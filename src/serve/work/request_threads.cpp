@@ -1,0 +1,84 @@
+#include "serve/work/request_threads.h"
+
+#include <utility>
+
+namespace heed::serve {
+namespace {
+
+constexpr std::chrono::seconds kIdleTime{20};
+
+}  // namespace
+
+RequestThreads::~RequestThreads() {
+  std::unordered_map<std::thread::id, std::thread> threads;
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    threads = std::move(threads_);
+  }
+  work_came_.notify_all();
+  for (auto& [_, thread] : threads) {
+    thread.join();
+  }
+  for (std::thread& thread : ended_) {
+    thread.join();
+  }
+}
+
+int64_t RequestThreads::working() const {
+  const std::lock_guard lock(mutex_);
+  return working_;
+}
+
+bool RequestThreads::try_run(std::function<void()> work) {
+  std::unique_lock lock(mutex_);
+  if (working_ >= most_ || stopping_) {
+    return false;
+  }
+  ++working_;
+  work_.push_back(std::move(work));
+  if (idle_ >= static_cast<int64_t>(work_.size())) {
+    work_came_.notify_one();
+  } else {
+    std::thread thread([this] { serve_thread(); });
+    const std::thread::id id = thread.get_id();
+    threads_.emplace(id, std::move(thread));
+  }
+  join_ended(lock);
+  return true;
+}
+
+void RequestThreads::serve_thread() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    if (work_.empty()) {
+      ++idle_;
+      const bool has_work = work_came_.wait_for(lock, kIdleTime, [this] { return stopping_ || !work_.empty(); });
+      --idle_;
+      if (!has_work || work_.empty()) {
+        break;
+      }
+    }
+    const std::function<void()> work = std::move(work_.front());
+    work_.pop_front();
+    lock.unlock();
+    work();
+    lock.lock();
+    --working_;
+  }
+  const auto self = threads_.find(std::this_thread::get_id());
+  if (self != threads_.end()) {  // else the destructor has it
+    ended_.push_back(std::move(self->second));
+    threads_.erase(self);
+  }
+}
+
+void RequestThreads::join_ended(std::unique_lock<std::mutex>& lock) {
+  std::vector<std::thread> ended = std::exchange(ended_, {});
+  lock.unlock();
+  for (std::thread& thread : ended) {
+    thread.join();
+  }
+}
+
+}  // namespace heed::serve

@@ -1,0 +1,86 @@
+// Which requests get a place when there is one, and what is said of those that wait and run.
+#include <gtest/gtest.h>
+
+#include "decode/scheduling/calls_testing.h"
+
+namespace heed::test {
+namespace {
+
+constexpr size_t kPlaces = 64;  // requests of a worker
+
+// A model with one lane, all of whose places are taken but for what a second call holds.
+class FullModel {
+ public:
+  FullModel()
+      : most_(model_, std::vector<std::string>(kPlaces - 1, "two"), 1), last_(std::in_place, model_, one(), 1) {}
+
+  static std::vector<std::string> one() { return {"ein Hund"}; }
+  ModelLoad load() const { return model_.scheduler->load(); }
+  Endless& model() { return model_; }
+  // One place becomes free.
+  void free_one() { last_.reset(); }
+
+ private:
+  Endless model_{1};
+  EndlessCall most_;
+  std::optional<EndlessCall> last_;
+};
+
+struct WaitingCall {
+  WaitingCall(FullModel& full, const Sharing& sharing)
+      : before(full.load().waiting), call(full.model(), FullModel::one(), 1, sharing, EndlessCall::Begin::not_awaited) {
+    wait_until([&] { return full.load().waiting == before + 1; });
+  }
+
+  int64_t before;
+  EndlessCall call;
+};
+
+TEST(Sharing, AHigherPriorityGetsThePlaceThatBecomesFree) {
+  FullModel full;
+  WaitingCall low(full, {.priority = 0}), high(full, {.priority = 1});
+  EXPECT_EQ(full.load().waiting, 2);
+  EXPECT_EQ(full.load().running, static_cast<int64_t>(kPlaces));
+  full.free_one();
+  wait_until([&] { return high.call.has_begun(); });
+  EXPECT_TRUE(high.call.has_begun());
+  EXPECT_FALSE(low.call.has_begun());
+  EXPECT_EQ(full.load().waiting, 1);
+  high.call.end();
+  wait_until([&] { return low.call.has_begun(); });
+  EXPECT_TRUE(low.call.has_begun());
+}
+
+TEST(Sharing, AClientWithManyCallsLeavesTheOthersTheirTurns) {
+  FullModel full;
+  WaitingCall first(full, {.client = 1}), second(full, {.client = 1}), other(full, {.client = 2});
+  full.free_one();
+  wait_until([&] { return first.call.has_begun(); });
+  EXPECT_TRUE(first.call.has_begun());
+  first.call.end();
+  wait_until([&] { return other.call.has_begun(); });
+  EXPECT_TRUE(other.call.has_begun());
+  EXPECT_FALSE(second.call.has_begun());
+}
+
+TEST(Sharing, LoadCountsWhatRunsAndIsNothingAfterwards) {
+  Endless model(2);
+  {
+    const EndlessCall one(model, {"two"}, 3), other(model, {"a man", "ein Hund"}, 1);
+    wait_until([&] { return model.scheduler->load().sequences == 5; });
+    const ModelLoad load = model.scheduler->load();
+    EXPECT_EQ(load.waiting, 0);
+    EXPECT_EQ(load.running, 3);
+    EXPECT_EQ(load.sequences, 5);
+    EXPECT_GE(load.used_pages, 5);
+    EXPECT_GT(load.free_pages, 0);
+    EXPECT_GT(load.steps, 0);
+    EXPECT_GT(load.tokens_per_step(), 1.0);
+  }
+  const ModelLoad load = model.scheduler->load();
+  EXPECT_EQ(load.waiting + load.running + load.sequences + load.used_pages + load.free_pages, 0);
+  EXPECT_GT(load.tokens, load.steps);
+}
+
+}  // namespace
+}  // namespace heed::test

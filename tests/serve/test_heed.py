@@ -1,0 +1,153 @@
+"""heed's own interface: what it answers is what the commands write, whatever else is being answered."""
+
+import concurrent.futures
+import json
+import os
+import pathlib
+import random
+import subprocess
+import tempfile
+
+import heed_cli
+from heed_server import Server, ServerTest, unittest
+
+LINES = ["ein hund läuft im park .", "zwei kinder spielen mit einem ball .", "die frau liest ein buch .",
+         "ein mann fährt auf einem fahrrad und trägt einen roten helm .", "", "  ", "wasser"]
+
+
+class Heed(ServerTest):
+    @classmethod
+    def setUpClass(cls):
+        cls.models = tempfile.TemporaryDirectory()
+        folder = pathlib.Path(cls.models.name)
+        make = lambda name, *arguments: subprocess.run([os.environ["HEED_MAKE_MODEL"], folder / name, *arguments], check=True)
+        make("t", "scale=3")
+        make("lm", "architecture=causal-lm", "max_length=256", "documents=line", "scale=3")
+        make("e", "architecture=encoder")
+        cls.made = folder
+        cls.server = Server(*[word for name in ("t", "lm", "e") for word in ("--model", f"{name}={folder / name}")])
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.stop()
+        cls.models.cleanup()
+
+    def post(self, path, fields):
+        status, answer = self.server.post(path, fields)
+        self.assertEqual(status, 200, answer)
+        return answer
+
+    def refused(self, path, fields, field, status=400):
+        found, answer = self.server.post(path, fields)
+        self.assertEqual((found, answer["error"]["field"]), (status, field), answer)
+
+    def test_translations_are_those_of_the_command(self):
+        for options, words in (({}, ()), ({"beam": 4}, ("--beam", 4)), ({"max_tokens": 3}, ("--max-tokens", 3)),
+                               ({"beam": 3, "length_penalty": 0.5}, ("--beam", 3, "--length-penalty", 0.5)),
+                               ({"prefix": "a"}, ("--prefix", "a")), ({"suppress": ["e"]}, ("--suppress", "e"))):
+            answer = self.post("/heed/translate", {"model": "t", "texts": LINES, **options})
+            served = [line["translations"][0]["text"] for line in answer["lines"]]
+            offline = heed_cli.heed("translate", "--model", self.made / "t", *words, text="\n".join(LINES) + "\n")
+            self.assertEqual(served, offline.stdout.split("\n")[:-1], options)
+
+    def test_n_best_alignments_and_tokens(self):
+        answer = self.post("/heed/translate", {"model": "t", "text": LINES[0], "beam": 4, "n_best": 3, "align": True,
+                                               "tokens": True})
+        offline = heed_cli.heed("translate", "--model", self.made / "t", "--beam", 4, "--n-best", 3, "--alignments",
+                                text=LINES[0] + "\n").stdout.split("\n")[:-1]
+        translations = answer["lines"][0]["translations"]
+        self.assertEqual(len(translations), 3)
+        self.assertEqual(len(offline), 3)
+        for one, line in zip(translations, offline):
+            _, text, score, alignment = line.split(" ||| ")
+            self.assertEqual((one["text"], f"{one['score']:.6f}"), (text, score))
+            self.assertEqual(" ".join(f"{source}-{target}" for source, target in one["alignment"]), alignment)
+            self.assertAlmostEqual(sum(token["log_probability"] for token in one["each"]), one["log_probability"], 4)
+            self.assertEqual(len(one["each"]), one["tokens"])
+
+    def test_generated_texts_are_those_of_the_command(self):
+        for options, words in (({"temperature": 0.0}, ("--temperature", 0)), ({"seed": 7}, ("--seed", 7)),
+                               ({"seed": 3, "top_p": 0.8, "temperature": 0.7, "top_k": 20},
+                                ("--seed", 3, "--top-p", 0.8, "--temperature", 0.7, "--top-k", 20)),
+                               ({"beam": 3}, ("--beam", 3))):
+            fields = {"model": "lm", "prompt": "a dog", "max_tokens": 40, **options}
+            text = self.post("/heed/generate", fields)["texts"][0]["text"]
+            offline = heed_cli.heed("generate", "--model", self.made / "lm", "--prompt", "a dog", "--max-tokens", 40, *words)
+            self.assertEqual(text + "\n", offline.stdout, options)
+            if "beam" not in options:
+                events = [json.loads(event) for event in self.server.events("/heed/generate", {**fields, "stream": True})]
+                self.assertEqual("".join(event["text"] for event in events[:-1]), text)
+                self.assertEqual(events[-1]["texts"][0]["text"], text)
+
+    def test_answers_do_not_depend_on_company(self):
+        draw = random.Random(5)
+        words = " ".join(LINES).split()
+        requests = []
+        for _ in range(400):
+            text = " ".join(draw.choice(words) for _ in range(draw.randint(1, 8)))
+            if draw.random() < 0.5:
+                requests.append(("/heed/translate", {"model": "t", "text": text, "beam": draw.choice((1, 1, 4))}))
+            else:
+                requests.append(("/heed/generate", {"model": "lm", "prompt": text, "seed": draw.randint(0, 9),
+                                                    "max_tokens": draw.randint(1, 60), "tokens": True}))
+        alone = [self.post(*request) for request in requests]
+        with concurrent.futures.ThreadPoolExecutor(24) as pool:
+            together = list(pool.map(lambda i: (i, self.post(*requests[i])), draw.sample(range(400), 400)))
+        for i, answer in together:
+            self.assertEqual(answer, alone[i], requests[i])
+
+    def test_scores_are_those_of_the_commands(self):
+        targets = ["a dog", "two children", "a"]
+        answer = self.post("/heed/score", {"model": "t", "sources": LINES[:3], "targets": targets})
+        source, target = self.file("source", "\n".join(LINES[:3]) + "\n"), self.file("target", "\n".join(targets) + "\n")
+        offline = heed_cli.heed("score", "--model", self.made / "t", "--source", source, "--target", target).stdout
+        self.assertEqual("".join(f"{one['log_probability']:.6f}\t{one['tokens']}\n" for one in answer["scores"]), offline)
+        one, = self.post("/heed/score", {"model": "lm", "text": "a dog runs", "tokens": True})["scores"]
+        self.assertAlmostEqual(sum(token["log_probability"] for token in one["each"]), one["log_probability"], 4)
+
+    def test_embeddings(self):
+        for name in ("e", "t", "lm"):
+            answer = self.post("/heed/embed", {"model": name, "texts": ["ein hund", "zwei"], "normalized": True})
+            self.assertEqual([len(row) for row in answer["embeddings"]], [answer["width"]] * 2)
+            for row in answer["embeddings"]:
+                self.assertAlmostEqual(sum(value * value for value in row), 1.0, 5)
+
+    def test_models_are_listed_and_described(self):
+        status, text = self.server.get("/heed/models")
+        self.assertEqual(status, 200)
+        self.assertEqual([(one["name"], one["kind"], one["loaded"]) for one in json.loads(text)["models"]],
+                         [("e", "encoder", True), ("lm", "language-model", True), ("t", "translator", True)])
+        description = json.loads(self.server.get("/heed/describe/t")[1])
+        self.assertIn('architecture = "seq2seq"', description["architecture"])
+        self.assertGreater(len(description["parameters"]), 10)
+        self.assertEqual(self.server.get("/heed/describe/nothing")[0], 404)
+
+    def test_wrong_requests_are_refused_by_name(self):
+        for body in ("", "x", "[]", "3", '{"texts": ["a"]', '{"text": "\\ud800"}', b'{"text": "\xff"}', "[" * 100000):
+            status, answer = self.server.post("/heed/translate", body)
+            self.assertEqual(status, 400, body[:20])
+            self.assertTrue(answer["error"]["message"])
+        for fields, field in (({}, "model"), ({"model": "x"}, "model"), ({"model": "t"}, "texts"),
+                              ({"model": 3, "text": "a"}, "model"), ({"model": "lm", "text": "a"}, "model"),
+                              ({"model": "t", "text": "a", "texts": ["a"]}, "text"), ({"model": "t", "texts": []}, "texts"),
+                              ({"model": "t", "texts": ["a", 3]}, "texts[1]"), ({"model": "t", "text": "a", "beam": 0}, "beam"),
+                              ({"model": "t", "text": "a", "beam": 1.5}, "beam"), ({"model": "t", "text": "a", "beam": 1e30}, "beam"),
+                              ({"model": "t", "text": "a", "beam": True}, "beam"), ({"model": "t", "text": "a", "bean": 4}, "bean"),
+                              ({"model": "t", "texts": ["a", "b"], "prefixes": ["x"]}, "prefixes"),
+                              ({"model": "t", "text": "a", "unknown": "y"}, "unknown"),
+                              ({"model": "t", "text": "a", "length_penalty": "nan"}, "length_penalty")):
+            self.refused("/heed/translate", fields, field, 404 if fields in ({}, {"model": "x"}) else 400)
+        self.refused("/heed/generate", {"model": "lm", "prompt": "a", "messages": []}, "prompt")
+        self.refused("/heed/generate", {"model": "lm", "messages": [{"role": "user", "content": "a"}]}, "model")
+        self.refused("/heed/classify", {"model": "e", "pairs": [["a"]]}, "pairs[0]")
+        self.refused("/heed/tag", {"model": "e", "sentences": ["a"]}, "sentences[0]")
+        # What the library refuses has no field.
+        status, answer = self.server.post("/heed/translate", {"model": "t", "text": "a", "n_best": 4})
+        self.assertEqual(status, 400)
+        status, answer = self.server.post("/heed/translate", {"model": "t", "texts": ["a", "b " * 5000]})
+        self.assertEqual(status, 400)
+        self.assertIn("texts[1]", answer["error"]["message"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,118 @@
+"""LibreTranslate's interface, with requests as its clients send them."""
+
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import urllib.parse
+
+import heed_cli
+from heed_server import Server, ServerTest, unittest
+
+SECRET = "a-secret-of-24-characters"
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+
+
+class LibreTranslate(ServerTest):
+    @classmethod
+    def setUpClass(cls):
+        cls.models = tempfile.TemporaryDirectory()
+        cls.model = pathlib.Path(cls.models.name) / "t"
+        subprocess.run([os.environ["HEED_MAKE_MODEL"], cls.model, "scale=3"], check=True)
+        config = pathlib.Path(cls.models.name) / "serve.toml"
+        text = '[model.t]\npath = "t"\nsource_language = "de"\ntarget_language = "en"\n'
+        config.write_text(text)
+        keyed = pathlib.Path(cls.models.name) / "keyed.toml"
+        keyed.write_text(text + f'[key.one]\nsecret = "{SECRET}"\nrequests_per_minute = 2\n')
+        cls.server, cls.keyed = Server("--config", config), Server("--config", keyed)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.stop()
+        cls.keyed.stop()
+        cls.models.cleanup()
+
+    def translate(self, **fields):
+        status, answer = self.server.post("/translate", {"source": "de", "target": "en", **fields})
+        self.assertEqual(status, 200, answer)
+        return answer
+
+    def offline(self, *lines):
+        return heed_cli.run("translate", "--model", self.model, text="\n".join(lines) + "\n").stdout.decode().split("\n")[:-1]
+
+    def test_texts_and_lists(self):
+        one, other = self.offline("Ein Hund läuft im Park.", "Zwei Kinder spielen.")
+        self.assertEqual(self.translate(q="Ein Hund läuft im Park."), {"translatedText": one})
+        self.assertEqual(self.translate(q=["Ein Hund läuft im Park.", "Zwei Kinder spielen."]), {"translatedText": [one, other]})
+        self.assertEqual(self.translate(q=[]), {"translatedText": []})
+        self.assertEqual(self.translate(q=""), {"translatedText": ""})
+
+    def test_long_texts_are_split_and_joined_as_they_were(self):
+        one, other = self.offline("Ein Hund läuft im Park.", "Zwei Kinder spielen.")
+        answer = self.translate(q="Ein Hund läuft im Park.  Zwei Kinder spielen.\n\n* Zwei Kinder spielen.\n")
+        self.assertEqual(answer["translatedText"], f"{one}  {other}\n\n* {other}\n")
+        self.assertTrue(self.translate(q="Ein Hund läuft im Park. " * 300)["translatedText"].startswith(f"{one} {one}"))
+        self.assertTrue(self.translate(q="wort " * 3000)["translatedText"])
+        self.assertEqual(self.translate(q="🙂 🙂\n")["translatedText"], "🙂 🙂\n")
+
+    def test_tags_stay_in_place(self):
+        answer = self.translate(q='<p class="a">Ein <b>Hund</b> läuft.</p><pre>Ein Hund</pre>', format="html")["translatedText"]
+        self.assertRegex(answer, r'^<p class="a">.*<b>.*</b>.*</p><pre>Ein Hund</pre>$')
+
+    def test_alternatives(self):
+        answer = self.translate(q="Ein Hund läuft im Park.", alternatives=3)
+        self.assertNotIn(answer["translatedText"], answer["alternatives"])
+        self.assertEqual(len(set(answer["alternatives"])), len(answer["alternatives"]))
+        self.assertEqual(self.server.post("/translate", {"q": "a", "source": "de", "target": "en", "alternatives": 10000})[0], 400)
+
+    def test_the_source_is_detected(self):
+        answer = self.translate(q="Der Hund läuft heute nicht durch den Park.", source="auto")
+        self.assertEqual(answer["detectedLanguage"]["language"], "de")
+        several = self.translate(q=["Der Hund schläft noch."] * 2, source="auto")["detectedLanguage"]
+        self.assertEqual([one["language"] for one in several], ["de", "de"])
+        status, guesses = self.server.post("/detect", {"q": "The dog does not run through the park today."})
+        self.assertEqual((status, guesses[0]["language"]), (200, "en"))
+        self.assertTrue(0 < guesses[0]["confidence"] <= 100)
+
+    def test_forms_and_addresses(self):
+        expected = self.translate(q="Ein Hund & eine Katze.")
+        fields = {"q": "Ein Hund & eine Katze.", "source": "DE", "target": "en", "format": "text", "alternatives": "0", "api_key": ""}
+        status, _, text = self.server.request("POST", "/translate", urllib.parse.urlencode(fields), FORM)
+        self.assertEqual((status, json.loads(text)), (200, expected))
+        status, _, text = self.server.request("POST", "/translate?" + urllib.parse.urlencode(fields))
+        self.assertEqual((status, json.loads(text)), (200, expected))
+        parts = "".join(f'--xyz\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n' for name, value in fields.items())
+        status, _, text = self.server.request("POST", "/translate", (parts + "--xyz--\r\n").encode(),
+                                              {"Content-Type": "multipart/form-data; boundary=xyz"})
+        self.assertEqual((status, json.loads(text)), (200, expected))
+
+    def test_languages_and_settings(self):
+        # libretranslatepy's GET has a body.
+        status, _, text = self.server.request("GET", "/languages", "api_key=", FORM)
+        self.assertEqual((status, json.loads(text)), (200, [{"code": "de", "name": "German", "targets": ["en"]}]))
+        status, text = self.server.get("/frontend/settings")
+        self.assertEqual((status, json.loads(text)["language"]["target"]), (200, {"code": "en", "name": "English"}))
+
+    def test_errors_have_its_shape(self):
+        for fields, mentions in (({}, "q"), ({"q": "a"}, "source"), ({"q": "a", "source": "de"}, "target"),
+                                 ({"q": 3, "source": "de", "target": "en"}, "q"), ({"q": "a", "source": "xx", "target": "en"}, "xx"),
+                                 ({"q": "a", "source": "de", "target": "fr"}, "fr"),
+                                 ({"q": "a", "source": "de", "target": "en", "format": "pdf"}, "format"),
+                                 ({"q": "a", "source": "de", "target": "en", "x": 1}, "x")):
+            status, answer = self.server.post("/translate", fields)
+            self.assertEqual((status, list(answer)), (400, ["error"]), fields)
+            self.assertIn(mentions, answer["error"])
+        self.assertEqual(self.server.post("/translate", "{")[0], 400)
+
+    def test_keys_are_among_the_fields(self):
+        fields = {"q": "Ein Hund.", "source": "de", "target": "en"}
+        self.assertEqual(self.keyed.post("/translate", fields)[0], 400)
+        self.assertEqual(self.keyed.post("/translate", {**fields, "api_key": "wrong"})[0], 403)
+        self.assertEqual(self.keyed.post("/translate", {**fields, "api_key": SECRET})[0], 200)
+        self.assertEqual(self.keyed.post("/translate", fields, {"Authorization": f"Bearer {SECRET}"})[0], 200)
+        self.assertEqual(self.keyed.post("/translate", {**fields, "api_key": SECRET})[0], 429)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,278 @@
+"""What a service does beside answering: keys, limits, other models, clients that go away, its end."""
+
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+
+import heed_cli
+from heed_server import Server, ServerTest, unittest
+
+SECRET, ADMIN = "a-secret-of-24-characters", "another-secret-of-more"
+LONG = {"model": "lm", "prompt": "ein", "max_tokens": 4000, "temperature": 0.0, "min_tokens": 4000}
+
+
+def make_model(path, *arguments):
+    subprocess.run([os.environ["HEED_MAKE_MODEL"], path, *arguments], check=True)
+    return path
+
+
+class Service(ServerTest):
+    @classmethod
+    def setUpClass(cls):
+        cls.models = tempfile.TemporaryDirectory()
+        folder = pathlib.Path(cls.models.name)
+        cls.translator = make_model(folder / "translator")
+        cls.other = make_model(folder / "other", "seed=2", "scale=3")
+        cls.writer = make_model(folder / "lm", "architecture=causal-lm", "max_length=512", "documents=line")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.models.cleanup()
+
+    def config(self, text):
+        return self.file("serve.toml", text)
+
+    def test_keys_have_rights_and_quotas(self):
+        server = self.serve("--config", self.config(f'''
+[model.de-en]
+path = "{self.translator}"
+[model.other]
+path = "{self.other}"
+[key.guest]
+secret = "{SECRET}"
+models = ["de-en"]
+requests_per_minute = 3
+[key.admin]
+secret = "{ADMIN}"
+administers = true
+'''))
+        body = {"model": "de-en", "text": "ein hund"}
+        self.assertEqual(server.post("/heed/translate", body)[0], 401)
+        self.assertEqual(server.post("/heed/translate", body, {"Authorization": "Bearer wrong"})[0], 401)
+        guest, admin = {"Authorization": f"Bearer {SECRET}"}, {"X-Api-Key": ADMIN}
+        self.assertEqual(server.post("/heed/translate", body, guest)[0], 200)
+        status, answer = server.post("/heed/translate", {**body, "model": "other"}, guest)
+        self.assertEqual((status, answer["error"]["field"]), (403, "model"))
+        self.assertEqual([one["name"] for one in json.loads(server.get("/heed/models", guest)[1])["models"]], ["de-en"])
+        status, headers, _ = server.request("POST", "/heed/translate", json.dumps(body), guest)
+        self.assertEqual(status, 429)
+        self.assertTrue(1 <= int(headers["Retry-After"]) <= 60)
+        self.assertEqual(server.post("/heed/models", {"name": "x", "path": str(self.other)}, guest)[0], 429)
+        self.assertEqual(server.post("/heed/models", {"name": "x", "path": str(self.other)}, admin)[0], 200)
+        self.assertEqual(server.post("/heed/translate", {**body, "model": "x"}, admin)[0], 200)
+        self.assertEqual(server.request("DELETE", "/heed/models/x", headers=admin)[0], 200)
+        self.assertEqual(server.post("/heed/translate", {**body, "model": "x"}, admin)[0], 404)
+        self.assertEqual(server.get("/health")[0], 200)
+
+    def test_pages_of_other_origins_ask_only_where_allowed(self):
+        server = self.serve("--config", self.config(f'''
+[server]
+origins = ["https://a.example"]
+[model.t]
+path = "{self.translator}"
+[key.one]
+secret = "{SECRET}"
+'''))
+        for origin, allowed in (("https://a.example", True), ("https://b.example", False)):
+            for method, path, status in (("OPTIONS", "/heed/translate", 204), ("GET", "/health", 200),
+                                         ("POST", "/heed/translate", 401), ("GET", "/nothing", 404)):
+                found, headers, _ = server.request(method, path, headers={"Origin": origin})
+                self.assertEqual(found, status)
+                self.assertEqual(headers.get("Access-Control-Allow-Origin"), origin if allowed else None)
+
+    def test_a_full_server_refuses_and_goes_on(self):
+        server = self.serve("--config", self.config(f'''
+[limits]
+requests = 2
+[model.lm]
+path = "{self.writer}"
+'''))
+        connections = [server.connect() for _ in range(2)]
+        body = json.dumps({**LONG, "stream": True}).encode()
+        for connection in connections:
+            connection.sendall(b"POST /heed/generate HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+            self.assertTrue(connection.recv(1000).startswith(b"HTTP/1.1 200"))
+        status, headers, answer = server.request("POST", "/heed/generate", json.dumps(LONG))
+        self.assertEqual((status, headers["Retry-After"]), (429, "1"))
+        self.assertEqual(server.get("/health")[0], 200)
+        # Their places are free at once when they go away.
+        for connection in connections:
+            connection.close()
+        self.assert_soon(lambda: "heed_requests 0\n" in server.get("/metrics")[1].decode(), 3.0)
+        self.assertEqual(server.post("/heed/generate", {**LONG, "max_tokens": 2, "min_tokens": 0})[0], 200)
+
+    def assert_soon(self, holds, seconds):
+        end = time.monotonic() + seconds
+        while not holds():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.02)
+
+    def test_time_is_limited_by_request(self):
+        server = self.serve("--model", f"lm={self.writer}")
+        begin = time.monotonic()
+        status, answer = server.post("/heed/generate", {**LONG, "samples": 64}, {"Heed-Timeout": "0.3"})
+        self.assertEqual((status, answer["texts"][0]["finish"]), (200, "deadline"))
+        self.assertLess(time.monotonic() - begin, 3.0)
+        for value in ("x", "-1", "1e9", "nan"):
+            status, answer = server.post("/heed/generate", LONG, {"Heed-Timeout": value})
+            self.assertEqual((status, answer["error"]["field"]), (400, "Heed-Timeout"))
+        self.assertEqual(server.post("/heed/generate", LONG, {"Heed-Priority": "1"})[0], 400)
+
+    def test_a_reader_that_does_not_read_is_given_up(self):
+        server = self.serve("--config", self.config(f'''
+[limits]
+waiting_bytes = 4096
+stall_seconds = 1.0
+[model.lm]
+path = "{self.writer}"
+'''))
+        connection = socket.socket()
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+        connection.connect((server.host, server.port))
+        body = json.dumps({**LONG, "tokens": True, "stream": True, "samples": 64}).encode()
+        connection.sendall(b"POST /heed/generate HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+        self.assert_soon(lambda: "heed_requests 1\n" in server.get("/metrics")[1].decode(), 10.0)
+        self.assert_soon(lambda: "heed_requests 0\n" in server.get("/metrics")[1].decode(), 30.0)
+        connection.close()
+
+    def test_requests_under_way_finish_when_it_ends(self):
+        server = self.serve("--model", f"lm={self.writer}")
+        answers = []
+        thread = threading.Thread(target=lambda: answers.append(server.post("/heed/generate", {**LONG, "max_tokens": 800,
+                                                                                              "min_tokens": 800})))
+        thread.start()
+        self.assert_soon(lambda: "heed_requests 1\n" in server.get("/metrics")[1].decode(), 5.0)
+        kept = server.connect()
+        server.process.send_signal(signal.SIGTERM)
+        self.assertEqual(server.process.wait(30), 0)
+        thread.join()
+        self.assertEqual(answers[0][0], 200)
+        self.assertEqual(answers[0][1]["texts"][0]["tokens"], 800)
+        kept.close()
+
+    def test_a_second_signal_ends_it_at_once(self):
+        server = self.serve("--model", f"lm={self.writer}")
+        body = json.dumps({**LONG, "stream": True, "samples": 32}).encode()
+        connection = server.connect()
+        connection.sendall(b"POST /heed/generate HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+        connection.recv(1000)
+        server.process.send_signal(signal.SIGTERM)
+        time.sleep(0.2)
+        self.assertIsNone(server.process.poll())
+        server.process.send_signal(signal.SIGTERM)
+        self.assertEqual(server.process.wait(10), 0)
+        connection.close()
+
+    def test_a_model_is_replaced_while_it_answers(self):
+        link = self.path / "model"
+        link.symlink_to(self.translator)
+        server = self.serve("--config", self.config(f'[model.t]\npath = "{link}"\n'))
+        body = {"texts": ["ein hund läuft im park .", "zwei kinder spielen ."]}
+        first = server.post("/heed/translate", body)[1]
+        stopping, failures = threading.Event(), []
+
+        def ask():
+            while not stopping.is_set():
+                status, answer = server.post("/heed/translate", body)
+                if status != 200:
+                    failures.append(answer)
+        threads = [threading.Thread(target=ask) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for target in (self.other, self.translator, self.other) * 3:
+            link.unlink()
+            link.symlink_to(target)
+            before = server.error_text().count("read anew")
+            server.process.send_signal(signal.SIGHUP)
+            self.assert_soon(lambda: server.error_text().count("read anew") > before, 10.0)
+        stopping.set()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(failures, [])
+        self.assertNotEqual(server.post("/heed/translate", body)[1], first)
+        # A file that is wrong changes nothing.
+        (self.path / "serve.toml").write_text("[model.t]\n")
+        server.process.send_signal(signal.SIGHUP)
+        self.assert_soon(lambda: "the settings stay as they were" in server.error_text(), 10.0)
+        self.assertEqual(server.post("/heed/translate", body)[0], 200)
+
+    def test_models_make_room_for_others(self):
+        size = sum(file.stat().st_size for file in self.translator.iterdir() if file.is_file())
+        server = self.serve("--config", self.config(f'''
+[limits]
+model_bytes = {size * 3 // 2}
+[model.a]
+path = "{self.translator}"
+[model.b]
+path = "{self.other}"
+'''))
+        loaded = lambda: {one["name"]: one["loaded"] for one in json.loads(server.get("/heed/models")[1])["models"]}
+        self.assertEqual(loaded(), {"a": False, "b": True})
+        self.assertEqual(server.post("/heed/translate", {"model": "a", "text": "ein hund"})[0], 200)
+        self.assertEqual(loaded(), {"a": True, "b": False})
+
+    def test_the_access_log_has_a_line_for_each_request(self):
+        log = self.path / "log"
+        server = self.serve("--model", f"t={self.translator}", "--access-log", log)
+        server.post("/heed/translate", {"text": "ein hund"})
+        server.post("/heed/translate", {"text": 1})
+        self.assertEqual(server.stop(), 0)
+        lines = [json.loads(line) for line in log.read_text().splitlines()]
+        self.assertEqual([(line["path"], line["status"], line["model"]) for line in lines],
+                         [("/heed/translate", 200, "t"), ("/heed/translate", 400, "t")])
+
+    def test_wrong_settings_are_refused_before_it_listens(self):
+        for text, mentions in ((f'[model.t]\npath = "{self.path}/nothing"\n', ("nothing",)),
+                               ("[model.t]\n", ("serve.toml", "[model.t] has no path")),
+                               ('[server]\nlisten = 3\n', ("serve.toml:2", "listen must be a text")),
+                               (f'[model.t]\npath = "{self.translator}"\nx = 1\n', ("serve.toml:3", "unknown key 'x'")),
+                               (f'[model.t]\npath = "{self.translator}"\n[key.a]\nsecret = "short"\n', ("key.a", "16")),
+                               (f'[model.t]\npath = "{self.translator}"\n[limits]\nrequests = 0\n', ("requests is 0",)),
+                               (f'[model.t]\npath = "{self.translator}"\n[server]\nlisten = "nowhere"\n',
+                                ("'nowhere' is not an address",)),
+                               ("[a\n", ("serve.toml:1",))):
+            self.assert_refused("serve", "--config", self.config(text), mentions=mentions)
+        self.assert_refused("serve", mentions=("there is no model",))
+        self.assert_refused("serve", "--model", str(self.translator), mentions=("is not NAME=DIR",))
+        self.assert_refused("serve", "--model", f"t={self.translator}", "--model", f"t={self.other}",
+                            mentions=("two models are called 't'",))
+        taken = socket.create_server(("127.0.0.1", 0))
+        self.assert_refused("serve", "--model", f"t={self.translator}", "--listen",
+                            f"127.0.0.1:{taken.getsockname()[1]}", mentions=("cannot listen on",))
+        taken.close()
+
+    def test_systemd_hands_over_a_socket_and_hears_that_it_is_ready(self):
+        listening = socket.create_server(("127.0.0.1", 0))
+        notified = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        notified.bind(str(self.path / "notify"))
+        notified.settimeout(20)
+        port = listening.getsockname()[1]
+        script = ('import os, sys\nos.dup2(int(sys.argv[1]), 3)\nos.environ["LISTEN_PID"] = str(os.getpid())\n'
+                  'os.execv(sys.argv[2], sys.argv[2:])\n')
+        environment = {**os.environ, "LISTEN_FDS": "1", "NOTIFY_SOCKET": str(self.path / "notify")}
+        process = subprocess.Popen(["python3", "-c", script, str(listening.fileno()), heed_cli.BINARY, "serve", "--model",
+                                    f"t={self.translator}"], pass_fds=[listening.fileno()], env=environment,
+                                   stdout=subprocess.DEVNULL)
+        try:
+            self.assertEqual(notified.recv(100), b"READY=1")
+            with socket.create_connection(("127.0.0.1", port), 10) as connection:
+                connection.sendall(b"GET /ready HTTP/1.0\r\n\r\n")
+                self.assertTrue(connection.recv(1000).startswith(b"HTTP/1.1 200"))
+            process.send_signal(signal.SIGTERM)
+            self.assertEqual(notified.recv(100), b"STOPPING=1")
+            self.assertEqual(process.wait(20), 0)
+        finally:
+            process.kill()
+            process.wait()
+            notified.close()
+            listening.close()
+
+
+if __name__ == "__main__":
+    unittest.main()

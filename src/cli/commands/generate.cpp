@@ -16,6 +16,7 @@
 #include "cli/output/standard_output.h"
 #include "heed/chat.h"
 #include "heed/generator.h"
+#include "heed/json_schema.h"
 #include "heed/lines.h"
 #include "heed/ranks.h"
 
@@ -31,7 +32,7 @@ struct GenerateOptions {
   GivenOptions given;
   DraftOptions drafts;
   std::optional<std::string> prompt, regex;
-  std::string prompts, choices;
+  std::string prompts, choices, json_schema;
   double timeout = 0.0;
   bool json = false;
 };
@@ -233,6 +234,15 @@ void take_regex(GenerateOptions& options) {
   options.generation.regex = *options.regex;
 }
 
+void take_json_schema(GenerateOptions& options) {
+  if (options.regex) {
+    throw std::runtime_error("generate: --regex and --json-schema: give one of them");
+  }
+  std::string schema;
+  for_each_line(options.json_schema, [&](const std::string& line, const std::string&) { schema += line + "\n"; });
+  options.generation.regex = regex_of_json_schema(schema, options.json_schema);
+}
+
 void write_lines(const Generator& generator, GenerateOptions& options) {
   AvailableLines input("-");
   Conversations conversations(options);
@@ -301,6 +311,8 @@ Command generate_command() {
                   rule_options(generation.rules),
                   {option("--regex EXPRESSION", options->regex,
                           "a regular expression that the text matches from beginning to end"),
+                   option("--json-schema FILE", options->json_schema,
+                          "a JSON schema: the text is JSON that is valid by it"),
                    option("--choices FILE", options->choices, "the text is one of this file's lines"),
                    option("--force TEXT", generation.force, "with --beam: every text contains this text")},
                   draft_options(options->drafts),
@@ -322,6 +334,9 @@ Command generate_command() {
             }
             if (options->regex) {
               take_regex(*options);
+            }
+            if (!options->json_schema.empty()) {
+              take_json_schema(*options);
             }
             generate(*options);
           },

@@ -181,6 +181,24 @@ class Generate(LanguageModelTest):
         other = self.objects("--prompt", "A man", "--temperature", 0, "--max-tokens", 12, "--suppress", usual[2:4])
         self.assertNotIn(usual[2:4], other[0]["text"])
 
+    def test_texts_are_json_that_is_valid_by_a_schema(self):
+        model = self.path / "bytes"
+        subprocess.run([MAKE_MODEL, model, "architecture=causal-lm", "kind=byte", "vocabulary=0"], check=True)
+        schema = self.file("form.json", json.dumps({
+            "type": "object", "required": ["kind", "size"], "properties": {
+                "kind": {"enum": ["cat", "dog"]}, "size": {"type": "integer", "minimum": 1, "maximum": 12},
+                "tags": {"type": "array", "items": {"type": "boolean"}, "maxItems": 2}}}, indent=2))
+        for found in self.objects("--json-schema", schema, "--n", 4, "--max-tokens", 60, text="A man\n", model=model):
+            value = json.loads(found["text"])
+            self.assertIn(value["kind"], ("cat", "dog"))
+            self.assertIn(value["size"], range(1, 13))
+            self.assertLessEqual(set(value), {"kind", "size", "tags"})
+        refused = self.file("refused.json", '{"type": "object",\n "properties": {"a": {"not": {}}}}')
+        self.assert_refused("generate", "--model", model, "--json-schema", refused,
+                            mentions=["refused.json", "#/properties/a", "'not' is not supported"])
+        self.assert_refused("generate", "--model", model, "--json-schema", schema, "--regex", "a",
+                            mentions=["--regex and --json-schema"])
+
     def test_forced_texts_are_in_all_texts(self):
         options = ["--force", "two", "--force", "ab", "--beam", 8, "--n", 2, "--max-tokens", 12]
         texts = self.objects(*options, text="\n".join(PROMPTS))

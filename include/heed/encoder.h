@@ -12,6 +12,8 @@
 #include "heed/types/inference.h"
 #include "heed/types/labeled_files.h"
 #include "heed/types/labels.h"
+#include "heed/types/model_load.h"
+#include "heed/types/reading.h"
 #include "heed/types/train.h"
 
 namespace heed {
@@ -52,28 +54,35 @@ class Encoder {
   std::optional<TextColumns> columns() const;
   std::vector<std::string> labels() const;  // those of its head; none: it gives a number, or has no head
 
+  ModelLoad load() const;  // at this moment; never waits for a batch
+
+  // Texts of calls that come at the same time are read together. `reading` says which go first, and when a call is to
+  // end although not all of its texts were read: then it throws InterruptedError.
+
   // Names a text in errors, by its number, from 0.
   using TextName = std::function<std::string(size_t text)>;
 
   // For models trained by the task classify. Throws before anything is read when the model has no such head, was
   // trained on pairs and is given single texts or the other way round, or when a text is not UTF-8 or too long.
-  std::vector<TextLabels> classify(std::span<const std::string> texts, const TextName& name = {}) const;
-  std::vector<TextLabels> classify(std::span<const TextPair> pairs, const TextName& name = {}) const;
+  std::vector<TextLabels> classify(std::span<const std::string> texts, const TextName& name = {},
+                                   const ReadingOptions& reading = {}) const;
+  std::vector<TextLabels> classify(std::span<const TextPair> pairs, const TextName& name = {},
+                                   const ReadingOptions& reading = {}) const;
 
   // A label for each word, for models trained by the task tag. Throws for the same reasons.
   std::vector<std::vector<std::string>> tag(std::span<const std::vector<std::string>> sentences,
-                                            const TextName& name = {}) const;
+                                            const TextName& name = {}, const ReadingOptions& reading = {}) const;
   // The same, with the probability of every label for each word.
   std::vector<std::vector<TextLabels>> tag_scores(std::span<const std::vector<std::string>> sentences,
-                                                  const TextName& name = {}) const;
+                                                  const TextName& name = {}, const ReadingOptions& reading = {}) const;
 
   // For any model: embedding_width() numbers for each text, made of the last layer's rows; of an encoder-decoder, of
   // its encoder's, which reads the text as a source. Throws for the same reasons, and for a prompt's name that the
   // model lacks, or that is given together with a prompt.
   std::vector<std::vector<float>> embed(std::span<const std::string> texts, const TextEmbeddingOptions& choice = {},
-                                        const TextName& name = {}) const;
+                                        const TextName& name = {}, const ReadingOptions& reading = {}) const;
   std::vector<std::vector<float>> embed(std::span<const TextPair> pairs, const TextEmbeddingOptions& choice = {},
-                                        const TextName& name = {}) const;
+                                        const TextName& name = {}, const ReadingOptions& reading = {}) const;
 
   // What the model attends to when it reads a text. Only for encoders; throws for the same reasons as classify(), and
   // for a request that the model can't answer.
@@ -92,7 +101,7 @@ class Encoder {
   // such head or its tokenizer no such mask, and for a text that has none, is not UTF-8 or too long. Special tokens are
   // never guesses.
   std::vector<FilledText> fill(std::span<const std::string> texts, const FillOptions& options = {},
-                               const TextName& name = {}) const;
+                               const TextName& name = {}, const ReadingOptions& reading = {}) const;
 
   // How well a model trained by the task classify or tag predicts the labels of a file. Texts that are too long are
   // cut, as in training. Throws when the model has no such head and, naming the line, for what is no such text and for

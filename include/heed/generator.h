@@ -11,6 +11,7 @@
 #include "heed/types/inference.h"
 #include "heed/types/model_load.h"
 #include "heed/types/next_tokens.h"
+#include "heed/types/prefixes.h"
 #include "heed/types/token_scores.h"
 
 namespace heed {
@@ -38,8 +39,10 @@ class Generator {
   int threads() const;
   int64_t parameters() const;  // of all models of an ensemble
   int64_t max_length() const;  // tokens that the model, or each of an ensemble, takes
-  ModelLoad load() const;      // at this moment; never waits for a step of the model
-  DraftReport drafts() const;  // of all texts that were generated so far
+  PrefixReport prefixes() const;
+  void forget_prefixes() const;  // gives the memory of InferenceOptions::prefix_bytes back
+  ModelLoad load() const;        // at this moment; never waits for a step of the model
+  DraftReport drafts() const;    // of all texts that were generated so far
 
   // These options, with the values that another program's model gives for its decoding in place of theirs.
   GenerationOptions with_defaults(GenerationOptions options = {}) const;

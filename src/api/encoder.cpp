@@ -95,7 +95,6 @@ struct Encoder::State {
         storage(inference_type(options.precision, *backend)),
         stored(folder_of_encoder(directory, options), *backend, storage, {}, options.context) {}
 
-  TextReader reader() { return {stored.model(), storage, lanes}; }
   void require_head(bool fits, std::string_view what, std::string_view task) const {
     const bool is_encoder = stored.config().architecture == Architecture::encoder;
     require<FormatError>(is_encoder && fits, directory, "has no head for {}: train one with training.task = \"{}\"",
@@ -170,21 +169,22 @@ struct Encoder::State {
     return encoded;
   }
   std::vector<std::vector<float>> embed(std::span<const std::string> texts, const TextEmbeddingOptions& choice,
-                                        const TextName& name) {
-    return embed(prompted(texts, choice, name), choice);
+                                        const TextName& name, const ReadingOptions& options) {
+    return embed(prompted(texts, choice, name), choice, options);
   }
   std::vector<std::vector<float>> embed(std::span<const TextPair> pairs, const TextEmbeddingOptions& choice,
-                                        const TextName& name) {
+                                        const TextName& name, const ReadingOptions& options) {
     require_reads(TextColumns::pair);
     const PromptedReading prompted = reading(choice);
     std::vector<EncodedText> encoded;
     for (size_t i = 0; i < pairs.size(); ++i) {
       encoded.push_back(encode_prompted(prompted, {pairs[i].first, &pairs[i].second}, text_name(name, i)));
     }
-    return embed(encoded, choice);
+    return embed(encoded, choice, options);
   }
-  std::vector<std::vector<float>> embed(std::span<const EncodedText> texts, const TextEmbeddingOptions& choice) {
-    std::vector<std::vector<float>> found = embeddings(reader(), texts, choice.pooling);
+  std::vector<std::vector<float>> embed(std::span<const EncodedText> texts, const TextEmbeddingOptions& choice,
+                                        const ReadingOptions& options) {
+    std::vector<std::vector<float>> found = embeddings(reader, texts, choice.pooling, options);
     const Normalized normalized = choice.normalized.value_or(stored.config().text_normalized);
     for (std::vector<float>& values : found) {
       const double length = normalized == Normalized::yes ? length_of(values) : 0.0;
@@ -194,9 +194,9 @@ struct Encoder::State {
     }
     return found;
   }
-  std::vector<TextLabels> classify(std::span<const EncodedText> texts) {
+  std::vector<TextLabels> classify(std::span<const EncodedText> texts, const ReadingOptions& options) {
     std::vector<TextLabels> found;
-    for (const std::vector<float>& scores : head_scores(reader(), texts)) {
+    for (const std::vector<float>& scores : head_scores(reader, texts, options)) {
       found.push_back(labels_of(stored.config(), scores));
     }
     return found;
@@ -204,13 +204,14 @@ struct Encoder::State {
 
   // Calls use(sentence, scores of all labels) for each word, in order.
   template <class Use>
-  void for_each_word(std::span<const std::vector<std::string>> sentences, const TextName& name, const Use& use) {
+  void for_each_word(std::span<const std::vector<std::string>> sentences, const TextName& name,
+                     const ReadingOptions& options, const Use& use) {
     require_word_labels();
     std::vector<EncodedText> encoded;
     for (size_t i = 0; i < sentences.size(); ++i) {
       encoded.push_back(encode_words(stored.text(), sentences[i], stored.config().max_length, text_name(name, i)));
     }
-    const auto scores = head_scores(reader(), encoded);
+    const auto scores = head_scores(reader, encoded, options);
     const size_t labels = stored.config().labels.size();
     for (size_t i = 0; i < sentences.size(); ++i) {
       for (size_t word = 0; word < sentences[i].size(); ++word) {
@@ -229,7 +230,8 @@ struct Encoder::State {
                                               : fmt::format("\"{}\"", options.mask));
     return mask;
   }
-  std::vector<FilledText> fill(std::span<const std::string> texts, const FillOptions& options, const TextName& name) {
+  std::vector<FilledText> fill(std::span<const std::string> texts, const FillOptions& options, const TextName& name,
+                               const ReadingOptions& reading) {
     require_head(stored.config().head == Head::tokens, "masked tokens", "masked-lm");
     const Tokenizer& tokenizer = stored.text();
     const TokenId mask = mask_of(options);
@@ -241,7 +243,7 @@ struct Encoder::State {
     const auto is_word = [&](TokenId token) {
       return token != mask && token != tokenizer.special().unk && !tokenizer.decode({&token, 1}).empty();
     };
-    const auto guesses = mask_guesses(reader(), encoded, {.count = options.top, .allowed = is_word});
+    const auto guesses = mask_guesses(reader, encoded, {.count = options.top, .allowed = is_word}, reading);
     std::vector<FilledText> filled;
     for (size_t i = 0; i < texts.size(); ++i) {
       filled.push_back(filled_text(tokenizer, encoded[i], guesses[i]));
@@ -259,7 +261,7 @@ struct Encoder::State {
                                  .format = format};
     const std::vector<LabeledExample> examples =
         with_label_ids(read_examples({file}, labeled), {config.labels, "the model's labels", ""});
-    LabelReport report{.scores = score_examples(reader(), examples), .texts = std::ssize(examples)};
+    LabelReport report{.scores = score_examples(reader, examples), .texts = std::ssize(examples)};
     for (const LabeledExample& example : examples) {
       report.words += std::ssize(example.text.first_of_words);
     }
@@ -271,7 +273,7 @@ struct Encoder::State {
   std::unique_ptr<Backend> backend;
   DType storage;
   StoredModel stored;
-  Lanes lanes{*backend};
+  TextReader reader{stored.model(), storage, *backend};
 };
 
 Encoder::Encoder(const std::string& directory, const InferenceOptions& options)
@@ -288,23 +290,26 @@ int64_t Encoder::embedding_width() const {
   const ModelConfig& config = state_->stored.config();
   return config.text_width > 0 ? config.text_width : config.model;
 }
+ModelLoad Encoder::load() const { return state_->reader.load(); }
 std::optional<TextColumns> Encoder::columns() const { return state_->stored.columns(); }
 std::vector<std::string> Encoder::labels() const { return state_->stored.config().labels; }
 
-std::vector<TextLabels> Encoder::classify(std::span<const std::string> texts, const TextName& name) const {
+std::vector<TextLabels> Encoder::classify(std::span<const std::string> texts, const TextName& name,
+                                          const ReadingOptions& reading) const {
   state_->require_text_labels();
-  return state_->classify(state_->encoded(texts, name));
+  return state_->classify(state_->encoded(texts, name), reading);
 }
 
-std::vector<TextLabels> Encoder::classify(std::span<const TextPair> pairs, const TextName& name) const {
+std::vector<TextLabels> Encoder::classify(std::span<const TextPair> pairs, const TextName& name,
+                                          const ReadingOptions& reading) const {
   state_->require_text_labels();
-  return state_->classify(state_->encoded(pairs, name));
+  return state_->classify(state_->encoded(pairs, name), reading);
 }
 
 std::vector<std::vector<std::string>> Encoder::tag(std::span<const std::vector<std::string>> sentences,
-                                                   const TextName& name) const {
+                                                   const TextName& name, const ReadingOptions& reading) const {
   std::vector<std::vector<std::string>> found(sentences.size());
-  state_->for_each_word(sentences, name, [&](size_t sentence, std::span<const float> scores) {
+  state_->for_each_word(sentences, name, reading, [&](size_t sentence, std::span<const float> scores) {
     found[sentence].push_back(
         state_->stored.config().labels[static_cast<size_t>(std::ranges::max_element(scores) - scores.begin())]);
   });
@@ -312,22 +317,22 @@ std::vector<std::vector<std::string>> Encoder::tag(std::span<const std::vector<s
 }
 
 std::vector<std::vector<TextLabels>> Encoder::tag_scores(std::span<const std::vector<std::string>> sentences,
-                                                         const TextName& name) const {
+                                                         const TextName& name, const ReadingOptions& reading) const {
   std::vector<std::vector<TextLabels>> found(sentences.size());
-  state_->for_each_word(sentences, name, [&](size_t sentence, std::span<const float> scores) {
+  state_->for_each_word(sentences, name, reading, [&](size_t sentence, std::span<const float> scores) {
     found[sentence].push_back(labels_of(state_->stored.config(), scores));
   });
   return found;
 }
 
 std::vector<std::vector<float>> Encoder::embed(std::span<const std::string> texts, const TextEmbeddingOptions& choice,
-                                               const TextName& name) const {
-  return state_->embed(texts, choice, name);
+                                               const TextName& name, const ReadingOptions& reading) const {
+  return state_->embed(texts, choice, name, reading);
 }
 
 std::vector<std::vector<float>> Encoder::embed(std::span<const TextPair> pairs, const TextEmbeddingOptions& choice,
-                                               const TextName& name) const {
-  return state_->embed(pairs, choice, name);
+                                               const TextName& name, const ReadingOptions& reading) const {
+  return state_->embed(pairs, choice, name, reading);
 }
 
 std::vector<int64_t> Encoder::count_tokens(std::span<const std::string> texts, const TextEmbeddingOptions& choice,
@@ -341,8 +346,8 @@ std::vector<int64_t> Encoder::count_tokens(std::span<const std::string> texts, c
 }
 
 std::vector<FilledText> Encoder::fill(std::span<const std::string> texts, const FillOptions& options,
-                                      const TextName& name) const {
-  return state_->fill(texts, options, name);
+                                      const TextName& name, const ReadingOptions& reading) const {
+  return state_->fill(texts, options, name, reading);
 }
 
 TextAttention Encoder::attention(const std::string& text, const AttentionRequest& request,

@@ -31,6 +31,12 @@ Windows windows_of(const PerplexityOptions& options, int64_t max_length) {
   return {window, stride};
 }
 
+int64_t prefix_bytes_of(const InferenceOptions& options) {
+  require<ConfigError>(options.prefix_bytes >= 0, "prefix bytes", "expected at least 0, found {}",
+                       options.prefix_bytes);
+  return options.prefix_bytes;
+}
+
 }  // namespace
 
 struct Generator::State {
@@ -39,7 +45,8 @@ struct Generator::State {
         storage(inference_type(options.precision, *backend)),
         cached(cache_type(options.cache, storage)),
         models({directory}, Architecture::causal_lm, options.ensemble, *backend, storage, options.context),
-        draft(drafts, models, *backend, storage) {}
+        draft(drafts, models, *backend, storage),
+        prefix_bytes(prefix_bytes_of(options)) {}
 
   TextGenerator generator() {
     const StoredModel& stored = models.first();
@@ -56,8 +63,9 @@ struct Generator::State {
   DType storage, cached;
   LoadedEnsemble models;
   LoadedDraft draft;
+  int64_t prefix_bytes;
   Scheduler scheduler{models.inference(*backend, storage, cached), draft.drafting(), SourceVocabulary::other,
-                      models.step_bytes()};
+                      Scheduler::Memory{.step_bytes = models.step_bytes(), .prefix_bytes = prefix_bytes}};
   AutomatonCache automata{models.first().text()};
 };
 
@@ -71,6 +79,8 @@ Precision Generator::precision() const { return precision_of(state_->storage); }
 int Generator::threads() const { return state_->backend->threads(); }
 int64_t Generator::parameters() const { return state_->models.parameters(); }
 int64_t Generator::max_length() const { return state_->scheduler.inference().max_length(); }
+PrefixReport Generator::prefixes() const { return state_->scheduler.prefixes(); }
+void Generator::forget_prefixes() const { state_->scheduler.forget_prefixes(); }
 ModelLoad Generator::load() const { return state_->scheduler.load(); }
 DraftReport Generator::drafts() const { return state_->draft.report(); }
 

@@ -38,7 +38,7 @@ struct Translator::State {
   LoadedEnsemble models;
   LoadedDraft draft;
   Scheduler scheduler{models.inference(*backend, storage, cached), draft.drafting(), vocabulary_of_source(tokenizers()),
-                      models.step_bytes()};
+                      Scheduler::Memory{.step_bytes = models.step_bytes()}};
   AutomatonCache automata{tokenizers().target};
   std::optional<Shortlist> shortlist;
 };

@@ -91,8 +91,8 @@ std::vector<EncodedText> random_texts(const EmbedBenchCase& bench_case, int64_t 
 
 double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
-void measure(const TextReader& reader, double seconds, EmbedBenchCase& bench_case) {
-  const std::vector<EncodedText> texts = random_texts(bench_case, reader.model.config().source_vocabulary);
+void measure(TextReader& reader, double seconds, EmbedBenchCase& bench_case) {
+  const std::vector<EncodedText> texts = random_texts(bench_case, reader.model().config().source_vocabulary);
   const auto run = [&] { (void)embeddings(reader, texts, {}); };
   run();
   run();
@@ -114,7 +114,6 @@ std::vector<BenchOp> profiled_ops(const RandomModel& model, Backend& backend, DT
   Profile profile;
   profile.records = false;
   const auto profiled = make_profiled_backend(backend, profile);
-  Lanes lanes(*profiled);
   const Inference inference = model.on(*profiled);
   const std::vector<EncodedText> texts = random_texts(bench_case, inference.model.config().source_vocabulary);
   std::vector<const EncodedText*> batch;
@@ -146,8 +145,8 @@ EmbedBenchReport bench_embed(const EmbedBenchOptions& options) {
   }
   const std::unique_ptr<Backend> backend = make_cpu_backend(thread_count(options.threads));
   const RandomModel model(*backend, shape.config, storage, options.weights, kEmbedSeed);
-  Lanes lanes(*backend);
   const Inference inference = model.on(*backend);
+  TextReader reader(inference.model, storage, *backend);
   EmbedBenchReport report{
       .setup = fmt::format("{}: encoder, model {}, inner {}, heads {}, layers {}, vocabulary {}", shape.name,
                            shape.config.model, describe(shape.config.inner), shape.config.heads,
@@ -157,7 +156,7 @@ EmbedBenchReport bench_embed(const EmbedBenchOptions& options) {
       .threads = backend->threads(),
       .parameters = model.parameters()};
   for (EmbedBenchCase& bench_case : cases) {
-    measure({inference.model, storage, lanes}, options.seconds, bench_case);
+    measure(reader, options.seconds, bench_case);
     bench_case.ops = profiled_ops(model, *backend, storage, bench_case);
     report.cases.push_back(std::move(bench_case));
   }

@@ -5,50 +5,51 @@
 
 namespace heed {
 
-Lanes::~Lanes() {
+Lanes::~Lanes() { stop(); }
+
+void Lanes::stop() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
   }
   work_came_.notify_all();
   for (Lane& lane : lanes_) {
-    lane.thread.join();
+    if (lane.thread.joinable()) {
+      lane.thread.join();
+    }
   }
   whole_.use_threads(count_);
 }
 
 void Lanes::run(size_t tasks, const Body& body) {
-  if (tasks == 0 || ((tasks == 1 || count() == 1) && run_whole(tasks, body))) {
-    return;
-  }
   Job job{.body = body, .tasks = tasks, .failure = nullptr};
+  if (tasks == 1 || count() == 1) {
+    run_whole(job);
+  }
   std::unique_lock lock(mutex_);
-  start();
-  jobs_.push_back(&job);
-  work_came_.notify_all();
-  work_done_.wait(lock, [&job] { return job.done == job.tasks; });
+  if (job.next < job.tasks) {
+    start();
+    jobs_.push_back(&job);
+    work_came_.notify_all();
+    work_done_.wait(lock, [&job] { return job.done == job.tasks; });
+  }
   if (job.failure) {
     std::rethrow_exception(job.failure);
   }
 }
 
-bool Lanes::run_whole(size_t tasks, const Body& body) {
-  if (!claim_whole()) {
-    return false;
-  }
-  std::exception_ptr failure;
-  for (size_t task = 0; task < tasks; ++task) {
+// Runs tasks on the calling thread as long as nothing else is to run.
+void Lanes::run_whole(Job& job) {
+  while (job.next < job.tasks && claim_whole()) {
     try {
-      body(task, whole_);
+      job.body(job.next, whole_);
     } catch (...) {
-      failure = failure ? failure : std::current_exception();
+      job.failure = job.failure ? job.failure : std::current_exception();
     }
+    ++job.next;
+    ++job.done;
+    release_whole();
   }
-  release_whole();
-  if (failure) {
-    std::rethrow_exception(failure);
-  }
-  return true;
 }
 
 void Lanes::call_turns() {
@@ -57,6 +58,13 @@ void Lanes::call_turns() {
   for (Lane& lane : lanes_) {
     lane.has_turn = true;
   }
+  work_came_.notify_all();
+}
+
+void Lanes::call_turn(size_t lane, std::chrono::steady_clock::time_point when) {
+  const std::lock_guard lock(mutex_);
+  start();
+  lanes_[lane].next_turn = when;
   work_came_.notify_all();
 }
 
@@ -113,9 +121,8 @@ void Lanes::start() {
 void Lanes::work(size_t number) {
   std::unique_lock lock(mutex_);
   Lane& lane = lanes_[number];
-  const auto has_turn = [&] { return lane.has_turn && (number > 0 || !whole_is_used_); };
   while (true) {
-    work_came_.wait(lock, [&] { return stopping_ || !jobs_.empty() || has_turn(); });
+    wait_for_work(lock, lane);
     if (jobs_.empty() && !lane.has_turn) {
       return;
     }
@@ -123,12 +130,24 @@ void Lanes::work(size_t number) {
     if (!jobs_.empty()) {
       run_task(lock, lane);
     }
-    if (has_turn()) {
+    if (may_turn(lane)) {
       lane.has_turn = false;
+      lane.next_turn = kNever;
       const bool goes_on = take_turn(lock, number);
       lane.has_turn = lane.has_turn || goes_on;
     }
     lane.works = false;
+  }
+}
+
+void Lanes::wait_for_work(std::unique_lock<std::mutex>& lock, Lane& lane) {
+  while (!stopping_ && jobs_.empty() && !may_turn(lane)) {
+    if (lane.next_turn == kNever) {
+      work_came_.wait(lock);
+    } else if (work_came_.wait_until(lock, lane.next_turn) == std::cv_status::timeout) {
+      lane.next_turn = kNever;
+      lane.has_turn = true;
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 // Threads that run a model's tasks as long as the model lives, each with its own memory, which it reuses.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -35,16 +36,18 @@ class Lanes {
 
   // Calls body(task, backend) for each task. Returns when all are done; then throws what the first that failed threw.
   void run(size_t tasks, const Body& body);
-  // Calls body(task, backend) for each task with the backend of all threads. False, and nothing is called, where
-  // something else runs.
-  bool run_whole(size_t tasks, const Body& body);
   void call_turns();
+  // Gives a lane a turn at that time, if it has none before.
+  void call_turn(size_t lane, std::chrono::steady_clock::time_point when);
   // Takes lane 0's turns on the calling thread, which need not wait for another one then, until one returns false, the
   // lanes are called, or wanted() is false after one; then the lane goes on by itself. Nothing where something else
   // runs.
   void take_turns(const std::function<bool()>& wanted);
+  // Ends the threads when what was to run has run. The lanes' backends stay, for what has memory of theirs.
+  void stop();
 
  private:
+  static constexpr auto kNever = std::chrono::steady_clock::time_point::max();
   struct Job {
     const Body& body;
     size_t tasks, next = 0, done = 0;
@@ -53,11 +56,15 @@ class Lanes {
   struct Lane {
     std::unique_ptr<Backend> backend;  // for tasks, and for the turns of all lanes but the first
     bool has_turn = false, works = false;
+    std::chrono::steady_clock::time_point next_turn = kNever;  // where it has none now
     std::thread thread;
   };
 
+  void run_whole(Job& job);
   void start();
   void work(size_t number);
+  bool may_turn(const Lane& lane) const { return lane.has_turn && (&lane != &lanes_.front() || !whole_is_used_); }
+  void wait_for_work(std::unique_lock<std::mutex>& lock, Lane& lane);
   void run_task(std::unique_lock<std::mutex>& lock, Lane& lane);
   bool take_turn(std::unique_lock<std::mutex>& lock, size_t number);
   bool claim_whole();

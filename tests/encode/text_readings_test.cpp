@@ -37,12 +37,15 @@ ModelConfig small(Architecture architecture, int64_t vocabulary) {
 // A model with random weights.
 class Reader {
  public:
-  explicit Reader(const ModelConfig& config) { made_.draw(config, DType::f32, 3); }
-  TextReader operator()() { return {*made_.model, DType::f32, lanes_}; }
+  explicit Reader(const ModelConfig& config) {
+    made_.draw(config, DType::f32, 3);
+    reader_.emplace(*made_.model, DType::f32, *made_.backend);
+  }
+  TextReader& operator()() { return *reader_; }
 
  private:
   test::RandomWeights made_;
-  Lanes lanes_{*made_.backend};
+  std::optional<TextReader> reader_;
 };
 
 EncodedText text_of(std::vector<int32_t> ids) {

@@ -10,9 +10,9 @@ struct ModelLoad {
   int64_t waiting = 0;    // texts of calls that have not begun
   int64_t running = 0;    // texts that have begun and not ended
   int64_t sequences = 0;  // that these are written to: samples, or hypotheses of beams
-  // Of caches of keys and values, in all workers: pages that are read or written, and others that memory was taken for.
+  // The pages of keys and values that are read or kept, and others that memory was taken for, in all workers.
   int64_t used_pages = 0, free_pages = 0;
-  // Since the model was loaded: steps, or an encoder's batches, and the tokens that they read.
+  // Since the model was loaded: its steps, or an encoder's batches, and the tokens that they read.
   int64_t steps = 0, tokens = 0;
 
   double tokens_per_step() const { return steps == 0 ? 0.0 : static_cast<double>(tokens) / static_cast<double>(steps); }

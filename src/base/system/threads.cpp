@@ -58,7 +58,7 @@ ThreadPool::ThreadPool(int threads) : used_(threads), workers_(static_cast<size_
 
 ThreadPool::~ThreadPool() {
   stopping_ = true;
-  use_threads(threads());
+  use_threads(size());
   round_.fetch_add(1);
   round_.notify_all();
   for (std::thread& thread : threads_) {
@@ -67,7 +67,7 @@ ThreadPool::~ThreadPool() {
 }
 
 void ThreadPool::use_threads(int most) {
-  const int used = std::clamp(most, 1, threads());
+  const int used = std::clamp(most, 1, size());
   if (used_.exchange(used) != used) {
     used_.notify_all();
   }

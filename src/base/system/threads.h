@@ -29,7 +29,9 @@ class ThreadPool {
   // end.
   static int64_t first_task(int64_t tasks, int64_t worker, int64_t threads) { return worker * tasks / threads; }
 
-  int threads() const { return static_cast<int>(workers_.size()); }
+  int size() const { return static_cast<int>(workers_.size()); }
+  // For how many work is to be divided: all, or the one that works alone.
+  int threads() const { return used_.load(std::memory_order_relaxed) == 1 ? 1 : size(); }
   // From the next run() on, only the first `most` workers begin tasks; the others leave their processors to whoever
   // needs them. Called by the caller of run(), at least 1.
   void use_threads(int most);

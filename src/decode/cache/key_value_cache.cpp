@@ -100,6 +100,22 @@ const std::vector<KeyValueView>& KeyValueCache::view(std::span<const SequenceId>
   return list_views();
 }
 
+int64_t KeyValueCache::pages_only_of(std::span<const SequenceId> sequences) const {
+  std::vector<int32_t> pages;
+  for (const SequenceId id : sequences) {
+    const Sequence& sequence = find(id);
+    pages.insert(pages.end(), sequence.pages.begin() + sequence.first_page, sequence.pages.end());
+  }
+  std::ranges::sort(pages);
+  int64_t only = 0;
+  for (auto first = pages.begin(); first != pages.end();) {
+    const auto last = std::find_if(first, pages.end(), [page = *first](int32_t other) { return other != page; });
+    only += last - first == pool_.readers(*first) ? 1 : 0;
+    first = last;
+  }
+  return only;
+}
+
 const std::vector<KeyValueView>& KeyValueCache::list_views(int64_t withheld) {
   pool_.make_some();  // sequences without tokens have views, too
   lengths_.clear();

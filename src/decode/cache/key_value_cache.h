@@ -53,6 +53,8 @@ class KeyValueCache {
 
   int64_t states_in_use() const { return static_cast<int64_t>(state_readers_.size() - free_states_.size()); }
   int64_t pages_in_use() const { return pages_; }
+  // That no other sequence reads.
+  int64_t pages_only_of(std::span<const SequenceId> sequences) const;
 
  private:
   struct Sequence {

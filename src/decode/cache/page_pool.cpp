@@ -19,7 +19,8 @@ PagePool::PagePool(Backend& backend, DType storage, const CacheShape& shape)
       blocks_(2 * shape.layers),
       columns_(std::max(shape.width, shape.width_of_values())),
       heads_(shape.heads),
-      first_pages_(ceil_div(std::max(kFirstTokens, shape.begin_with), shape.page_tokens)) {}
+      first_pages_(ceil_div(std::max(kFirstTokens, shape.begin_with), shape.page_tokens)),
+      bytes_of_page_(page_bytes(storage, shape)) {}
 
 int64_t PagePool::page_bytes(DType storage, const CacheShape& shape) {
   const int64_t scales = storage == DType::i8 ? shape.heads * size_of(DType::f32) : 0;

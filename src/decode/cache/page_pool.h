@@ -19,6 +19,7 @@ class PagePool {
 
   // The bytes of a page, without sums of linear attention.
   static int64_t page_bytes(DType storage, const CacheShape& shape);
+  int64_t bytes_of_page() const { return bytes_of_page_; }
 
   int32_t take();  // with one reader
   void share(int32_t page) { ++readers_[static_cast<size_t>(page)]; }
@@ -45,7 +46,7 @@ class PagePool {
 
   Backend& backend_;
   DType storage_;
-  int64_t page_tokens_, blocks_, columns_, heads_, first_pages_;
+  int64_t page_tokens_, blocks_, columns_, heads_, first_pages_, bytes_of_page_;
   // [pages * blocks * page_tokens, columns]: blocks end to end, so that only the memory of a page's tokens is touched.
   Tensor rows_;
   Tensor scales_;                 // in int8: f32 [its rows, heads]

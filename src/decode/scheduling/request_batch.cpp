@@ -104,7 +104,9 @@ void RequestBatch::list_new_tokens() {
 
 void RequestBatch::list_part(Member& member, int64_t most) {
   const std::span<const int32_t> left = member.prompt->tokens;
-  const size_t part = std::min(left.size(), static_cast<size_t>(most));
+  const int64_t known = context_.stepper.known_tokens(member.prompt->sequence, left);
+  const size_t part = std::min(left.size(), static_cast<size_t>(known + most));
+  tokens_ -= known;
   member.first_row = rows_;
   if (part == left.size()) {
     add(member, *member.prompt);

@@ -39,7 +39,7 @@ class RequestBatch {
   // Returns the requests that left in this step. What the stepper throws goes to the caller; the batch cannot be used
   // any more then.
   const std::vector<Ended>& step();
-  int64_t tokens() const { return tokens_; }  // that the last step read
+  int64_t tokens() const { return tokens_; }  // that the last step read, and did not have from others
 
  private:
   struct Member {

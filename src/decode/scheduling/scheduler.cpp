@@ -6,18 +6,25 @@
 
 namespace heed {
 
-Scheduler::Scheduler(const Inference& inference, const Drafting* drafting, SourceVocabulary source, int64_t step_bytes)
+Scheduler::Scheduler(const Inference& inference, const Drafting* drafting, SourceVocabulary source,
+                     const Memory& memory)
     : inference_(inference),
       drafting_(drafting),
       source_(source),
-      memory_(inference, step_bytes),
+      memory_(inference, memory.step_bytes),
+      limits_(memory),
       workers_(static_cast<size_t>(inference.backend.threads())),
+      forgets_(workers_.size()),
       uses_(workers_.size()),
       lanes_(inference.backend, [this](size_t lane, Backend& backend) { return take_turn(lane, backend); }) {
   require_cache_type(inference);
 }
 
-Scheduler::~Scheduler() = default;
+// What workers keep is memory of the lanes' backends.
+Scheduler::~Scheduler() {
+  lanes_.stop();
+  workers_.clear();
+}
 
 // A call of one request that finds nothing else to do takes the steps itself, which spares it waiting for a thread.
 void Scheduler::run(std::span<Request* const> requests, const Interruption& interruption, const Sharing& sharing) {
@@ -60,27 +67,53 @@ ModelLoad Scheduler::load() const {
   return load;
 }
 
-// One step of a lane's worker, which is gone when there is nothing to do.
+void Scheduler::forget_prefixes() {
+  const std::lock_guard lock(mutex_);
+  for (size_t lane = 0; lane < workers_.size(); ++lane) {
+    forgets_[lane] = workers_[lane] != nullptr;
+  }
+  lanes_.call_turns();
+}
+
+// One step of a lane's worker.
 bool Scheduler::take_turn(size_t lane, Backend& backend) {
   std::unique_lock lock(mutex_);
   std::unique_ptr<Worker>& worker = workers_[lane];
   if (worker == nullptr) {
-    worker = std::make_unique<Worker>(WorkerTools{inference_, drafting_, source_, memory_}, backend);
+    worker = std::make_unique<Worker>(
+        WorkerTools{inference_, drafting_, source_, memory_, limits_.prefix_bytes / lanes_.count(), &prefixes_},
+        backend);
   }
   hand_out(*worker);
   lock.unlock();
   const std::vector<EndedRequest> ended = worker->step();
   lock.lock();
   std::ranges::for_each(ended, [this](const EndedRequest& member) { end(member); });
+  if (forgets_[lane]) {
+    worker->forget();
+    forgets_[lane] = false;
+  }
   uses_[lane] = worker->use();
   load_.steps += uses_[lane].tokens > 0 ? 1 : 0;
   load_.tokens += uses_[lane].tokens;
   const bool goes_on = !worker->idle() || !waiting_.empty();
-  if (worker->idle()) {  // before callers know that their requests ended, who may use the backend then
-    worker.reset();
-    uses_[lane] = {};
+  if (worker->idle()) {
+    rest(lane);
   }
   return goes_on;
+}
+
+// A worker without requests is gone before their callers know that they ended, who may use the backend then; or when
+// what it keeps has not been used for a while.
+void Scheduler::rest(size_t lane) {
+  Worker& worker = *workers_[lane];
+  const auto end = worker.last_step() + limits_.prefix_time;
+  if (worker.keeps() && std::chrono::steady_clock::now() < end) {
+    lanes_.call_turn(lane, end);
+  } else {
+    workers_[lane].reset();
+    uses_[lane] = {};
+  }
 }
 
 // Takes requests from the callers in turn. Those of a call that is to end are all handed out at once, to be ended.

@@ -19,9 +19,19 @@ namespace heed {
 // batch with all threads within each op. A request that is alone has all threads, until others come.
 class Scheduler {
  public:
-  // What the arguments refer to must outlive it. With `drafting`, texts are drafted. `step_bytes` as of RequestMemory.
+  struct Memory {
+    int64_t step_bytes = 0;  // as of RequestMemory
+    // For what texts begin with, where the model has_prefixes(): it stays so long after the last step that it is used
+    // in. 0: texts share nothing.
+    int64_t prefix_bytes = 0;
+    std::chrono::milliseconds prefix_time = std::chrono::minutes(5);
+  };
+
+  // What the arguments refer to must outlive it. With `drafting`, texts are drafted.
   explicit Scheduler(const Inference& inference, const Drafting* drafting = nullptr,
-                     SourceVocabulary source = SourceVocabulary::other, int64_t step_bytes = 0);
+                     SourceVocabulary source = SourceVocabulary::other)
+      : Scheduler(inference, drafting, source, Memory{}) {}
+  Scheduler(const Inference& inference, const Drafting* drafting, SourceVocabulary source, const Memory& memory);
   ~Scheduler();
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
@@ -37,9 +47,13 @@ class Scheduler {
 
   // Never waits for a step.
   ModelLoad load() const;
+  PrefixReport prefixes() const { return prefixes_.report(); }
+  // Frees what texts that come later might begin with, soon after the steps that run.
+  void forget_prefixes();
 
  private:
   bool take_turn(size_t lane, Backend& backend);
+  void rest(size_t lane);
   void hand_out(Worker& worker);
   void end(const EndedRequest& ended);
 
@@ -47,12 +61,15 @@ class Scheduler {
   const Drafting* drafting_;
   SourceVocabulary source_;
   RequestMemory memory_;
+  Memory limits_;
+  PrefixLog prefixes_;
 
   mutable std::mutex mutex_;  // of all below
   std::condition_variable request_ended_;
   FairQueue<Call> waiting_;                       // with requests that nobody has taken
   int64_t sequences_ = 0;                         // of all requests that have not ended
-  std::vector<std::unique_ptr<Worker>> workers_;  // of each lane; null: it has no requests
+  std::vector<std::unique_ptr<Worker>> workers_;  // of each lane; null: it has nothing
+  std::vector<bool> forgets_;                     // what it has for later, in its next turn
   ModelLoad load_;                                // without what workers use
   std::vector<Worker::Use> uses_;                 // by each worker, after its last step
 

@@ -62,6 +62,7 @@ std::vector<EndedRequest> Worker::step() {
         end(*std::ranges::find(members_, request, &Member::request), failure);
       }
       tokens_of_step_ = batch_->tokens();
+      last_step_ = std::chrono::steady_clock::now();
     }
   } catch (...) {
     fail(std::current_exception());
@@ -76,6 +77,12 @@ std::vector<EndedRequest> Worker::step() {
 Worker::Use Worker::use() const {
   const CacheUse caches = stepper_ == nullptr ? CacheUse{} : stepper_->cache_use();
   return {sequences(), caches.used_pages, caches.free_pages, tokens_of_step_};
+}
+
+void Worker::forget() {
+  if (prefixes_ != nullptr) {
+    prefixes_->forget();
+  }
 }
 
 int64_t Worker::sequences() const {
@@ -150,6 +157,11 @@ void Worker::make_batch() {
   StepperOptions options = stepper_options(tools_.drafting);
   options.begin_with = tools_.memory.tokens_at_first();
   stepper_ = make_stepper(inference, options);
+  if (tools_.prefix_bytes > 0 && has_prefixes(inference)) {
+    auto sharing = std::make_unique<PrefixStepper>(std::move(stepper_), tools_.prefix_bytes, tools_.prefixes);
+    prefixes_ = sharing.get();
+    stepper_ = std::move(sharing);
+  }
   speculation_ = make_speculation(tools_.drafting, inference, tools_.source);
   batch_ = std::make_unique<RequestBatch>(*stepper_, speculation_.get());
 }
@@ -168,6 +180,7 @@ void Worker::fail(const std::exception_ptr& failure) {
   }
   batch_.reset();
   speculation_.reset();
+  prefixes_ = nullptr;
   stepper_.reset();
 }
 

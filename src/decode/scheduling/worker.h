@@ -8,6 +8,7 @@
 
 #include "decode/scheduling/request_batch.h"
 #include "decode/scheduling/request_memory.h"
+#include "decode/steppers/prefix_stepper.h"
 #include "heed/types/interruption.h"
 #include "heed/types/sharing.h"
 
@@ -37,6 +38,8 @@ struct WorkerTools {
   const Drafting* drafting;
   SourceVocabulary source;
   const RequestMemory& memory;
+  int64_t prefix_bytes = 0;  // as of PrefixStepper; 0: sequences share nothing that they begin with
+  PrefixLog* prefixes = nullptr;
 };
 
 class Worker {
@@ -65,6 +68,11 @@ class Worker {
   };
   Use use() const;
 
+  // Whether it has something for prompts that come later, and that it need not have it any more.
+  bool keeps() const { return prefixes_ != nullptr && prefixes_->keeps(); }
+  void forget();
+  std::chrono::steady_clock::time_point last_step() const { return last_step_; }
+
  private:
   enum class State : uint8_t { joining, running, ended };
   struct Member {
@@ -89,12 +97,14 @@ class Worker {
   WorkerTools tools_;
   Backend& backend_;
   std::unique_ptr<Stepper> stepper_;
+  PrefixStepper* prefixes_ = nullptr;  // the stepper, where it is one
   std::unique_ptr<Speculation> speculation_;
   std::unique_ptr<RequestBatch> batch_;
   std::vector<Member> members_;
   std::vector<EndedRequest> ended_;
   int64_t joining_tokens_ = 0;
   int64_t tokens_of_step_ = 0;
+  std::chrono::steady_clock::time_point last_step_;
   bool is_full_ = false;
 };
 

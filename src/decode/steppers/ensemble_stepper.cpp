@@ -115,6 +115,16 @@ CacheUse EnsembleStepper::cache_use() const {
   return sum;
 }
 
+int64_t EnsembleStepper::bytes_only_of(std::span<const SequenceId> sequences) const {
+  int64_t sum = 0;
+  for (size_t k = 0; k < members_.size(); ++k) {
+    std::vector<SequenceId> of_member;
+    std::ranges::transform(sequences, std::back_inserter(of_member), [&](SequenceId id) { return ids_of(id)[k]; });
+    sum += members_[k]->bytes_only_of(of_member);
+  }
+  return sum;
+}
+
 int64_t EnsembleStepper::length(SequenceId sequence) const {
   return members_.front()->length(ids_of(sequence).front());
 }

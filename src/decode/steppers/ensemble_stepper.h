@@ -23,6 +23,7 @@ class EnsembleStepper final : public Stepper {
   void roll_back(SequenceId sequence, int64_t length) override;
   void remove(SequenceId sequence) override;
   CacheUse cache_use() const override;
+  int64_t bytes_only_of(std::span<const SequenceId> sequences) const override;
   int64_t length(SequenceId sequence) const override;
   // A row's logits are its log-probabilities plus the mean, over the members, of logit - log-probability, which is the
   // same in all columns. So equal members have the logits of one of them.

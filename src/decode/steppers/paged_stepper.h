@@ -24,6 +24,9 @@ class PagedStepper : public Stepper {
   void remove(SequenceId sequence) override { cache_.remove(sequence); }
   int64_t length(SequenceId sequence) const override { return cache_.length(sequence); }
   CacheUse cache_use() const override { return {pool_.in_use(), pool_.free()}; }
+  int64_t bytes_only_of(std::span<const SequenceId> sequences) const override {
+    return cache_.pages_only_of(sequences) * pool_.bytes_of_page();
+  }
   NextTokens next(std::span<const NewTokens> new_tokens) override;
 
  protected:

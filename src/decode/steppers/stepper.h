@@ -39,7 +39,7 @@ struct Candidates {
   std::span<const int32_t> tokens;
 };
 
-// Of caches of keys and values: pages that sequences read, and others that memory was taken for.
+// The pages of keys and values that sequences read, and others that memory was taken for.
 struct CacheUse {
   int64_t used_pages = 0, free_pages = 0;
 };
@@ -76,6 +76,10 @@ class Stepper {
   virtual void remove(SequenceId sequence) = 0;
   virtual int64_t length(SequenceId sequence) const = 0;
   virtual CacheUse cache_use() const { return {}; }
+  // The bytes of pages that none but these sequences read.
+  virtual int64_t bytes_only_of(std::span<const SequenceId> /*sequences*/) const { return 0; }
+  // How many of the tokens that a sequence is to read it can have from others that read them, and costs next() nothing.
+  virtual int64_t known_tokens(SequenceId /*sequence*/, std::span<const int32_t> /*tokens*/) const { return 0; }
 
   // Adds tokens to sequences, each named once. Sequences of one source should be neighbours, which is fastest. However
   // many tokens there are, they go through the model in passes of bounded size. BudgetError when there is no room for

@@ -38,7 +38,7 @@ class CpuBackend final : public Backend {
   Device device() const override { return Device::cpu; }
   DType master_type() const override { return DType::f32; }
   bool supports(DType storage) const override { return storage == DType::f32 || storage == DType::bf16; }
-  int threads() const override { return context_.pool.threads(); }
+  int threads() const override { return context_.pool.size(); }
   void use_threads(int most) override { context_.pool.use_threads(most); }
   std::unique_ptr<Backend> make_lane() const override { return std::make_unique<CpuBackend>(1, products_); }
   void run_on_lanes(int64_t tasks, const LaneBody& body) override {

@@ -195,8 +195,8 @@ std::vector<double> targets_of(const LabeledExample& example, Head head, size_t 
   return values;
 }
 
-Scores score_examples(const TextReader& reader, std::span<const LabeledExample> examples) {
-  const ModelConfig& config = reader.model.config();
+Scores score_examples(TextReader& reader, std::span<const LabeledExample> examples) {
+  const ModelConfig& config = reader.model().config();
   std::vector<EncodedText> texts;
   std::ranges::transform(examples, std::back_inserter(texts), &LabeledExample::text);
   const HeadScores scores = head_scores(reader, texts);

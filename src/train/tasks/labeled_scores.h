@@ -45,6 +45,6 @@ std::vector<double> targets_of(const LabeledExample& example, Head head, size_t 
 
 // By the kind of head: accuracy, F1, Matthews' coefficient; F1 of several labels; correlations of numbers. Their value
 // is the first of these: the accuracy, the F1 of all labels together, or Spearman's correlation.
-Scores score_examples(const TextReader& reader, std::span<const LabeledExample> examples);
+Scores score_examples(TextReader& reader, std::span<const LabeledExample> examples);
 
 }  // namespace heed

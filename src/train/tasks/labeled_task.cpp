@@ -241,8 +241,8 @@ std::string LabeledTask::list_origins(const Update& update) const {
 }
 
 Scores LabeledTask::validate(const Inference& inference) const {
-  Lanes lanes(inference.backend);
-  return score_examples({inference.model, inference.storage, lanes}, text_.validation);
+  TextReader reader(inference.model, inference.storage, inference.backend);
+  return score_examples(reader, text_.validation);
 }
 
 }  // namespace heed

@@ -70,6 +70,27 @@ TEST(Lanes, EachCallGivesEachLaneATurn) {
   }
 }
 
+TEST(Lanes, ManyTasksOfOneLaneDoNotHoldUpItsTurns) {
+  const auto backend = make_cpu_backend(1);
+  std::atomic<int> turns{0}, ran{0}, ran_at_turn{0};
+  Lanes lanes(*backend, [&](size_t, Backend&) {
+    ran_at_turn = ran.load();
+    ++turns;
+    turns.notify_all();
+    return false;
+  });
+  lanes.run(100, [&](size_t task, Backend&) {
+    if (task == 3) {
+      lanes.call_turns();
+    } else if (task == 10) {
+      EXPECT_EQ(turns, 1);
+    }
+    ++ran;
+  });
+  EXPECT_EQ(ran, 100);
+  EXPECT_LT(ran_at_turn, 6);
+}
+
 // Workers that run tasks of a backend, however long these take.
 size_t threads_that_work(Backend& backend) {
   std::mutex mutex;
@@ -122,7 +143,7 @@ TEST(Lanes, TurnsOfACallThatIsAloneRunOnItsOwnThreadUntilOthersCome) {
   EXPECT_EQ(of_caller, taken) << "the lane took over";
   lanes.take_turns([] { return true; });
   EXPECT_EQ(of_caller, taken) << "nothing where others run";
-  EXPECT_FALSE(lanes.run_whole(1, [](size_t, Backend&) {}));
+  lanes.run(1, [&](size_t, Backend& own) { EXPECT_EQ(own.threads(), 1) << "the other backend is in use"; });
   goes_on = false;
   other.join();
 }

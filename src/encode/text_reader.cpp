@@ -1,0 +1,225 @@
+#include "encode/text_reader.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "base/rounding.h"
+#include "encode/reading_rows.h"
+#include "kernels/host_copy.h"
+
+namespace heed {
+namespace {
+
+// A batch of kBatchTokens leaves what passes from op to op in a core's cache. Where texts are few, all threads work on
+// one batch of up to kMostTokens.
+constexpr int64_t kBatchTokens = 512, kFewestTokens = 256, kMostTokens = 2048;
+constexpr double kUneven = 1.1;  // the busiest lane's tokens over the mean
+
+using Batches = std::vector<std::vector<size_t>>;
+
+int64_t tokens_of(std::span<const EncodedText> texts, std::span<const size_t> some) {
+  int64_t tokens = 0;
+  for (const size_t i : some) {
+    tokens += std::ssize(texts[i].ids);
+  }
+  return tokens;
+}
+
+std::vector<size_t> longest_first(std::span<const EncodedText> texts) {
+  std::vector<size_t> order(texts.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::stable_sort(order, std::greater(), [&](size_t i) { return texts[i].ids.size(); });
+  return order;
+}
+
+// In this order, each closed when it has `full` tokens.
+Batches cut_into_batches(std::span<const EncodedText> texts, std::span<const size_t> order, int64_t full) {
+  Batches batches;
+  int64_t tokens = 0;
+  for (const size_t i : order) {
+    if (batches.empty() || tokens >= full) {
+      batches.emplace_back();
+      tokens = 0;
+    }
+    batches.back().push_back(i);
+    tokens += std::ssize(texts[i].ids);
+  }
+  return batches;
+}
+
+// Whether lanes that take the batches in turn have about equally much to do.
+bool are_even(std::span<const EncodedText> texts, const Batches& batches, int64_t lanes) {
+  std::vector<int64_t> loads(static_cast<size_t>(lanes), 0);
+  int64_t all = 0;
+  for (const std::vector<size_t>& batch : batches) {
+    const int64_t tokens = tokens_of(texts, batch);
+    *std::ranges::min_element(loads) += tokens;
+    all += tokens;
+  }
+  return static_cast<double>(std::ranges::max(loads) * lanes) <= kUneven * static_cast<double>(all);
+}
+
+// The batches of a call that is alone, of similar lengths, longest first: as many of one size as keep all lanes busy to
+// the end.
+Batches batches_alone(std::span<const EncodedText> texts, int64_t lanes) {
+  const std::vector<size_t> order = longest_first(texts);
+  const int64_t all = tokens_of(texts, order);
+  const int64_t in_all = lanes * ((all + lanes * kBatchTokens - 1) / (lanes * kBatchTokens));
+  Batches batches = cut_into_batches(texts, order, (all + in_all - 1) / std::max<int64_t>(1, in_all));
+  const bool few = all < lanes * kFewestTokens || (all <= kMostTokens && !are_even(texts, batches, lanes));
+  return few ? cut_into_batches(texts, order, kMostTokens) : batches;
+}
+
+bool is_over(const Interruption& interruption) {
+  const bool limited = interruption.deadline != std::chrono::steady_clock::time_point::max();
+  return interruption.stop.stop_requested() || (limited && std::chrono::steady_clock::now() >= interruption.deadline);
+}
+
+}  // namespace
+
+TextReader::TextReader(const AnyModel& model, DType storage, Backend& backend)
+    : model_(model), storage_(storage), lanes_(backend, [this](size_t, Backend& lane) { return take_turn(lane); }) {}
+
+void TextReader::read(std::span<const EncodedText> texts, const Reading& reading, const Take& take,
+                      const ReadingOptions& options) {
+  if (texts.empty()) {
+    return;
+  }
+  Call call{
+      .texts = texts, .reading = reading, .take = take, .interruption = options.interruption, .left = texts.size()};
+  std::unique_lock lock(mutex_);
+  const bool alone = load_.waiting + load_.running == 0;
+  call.batches =
+      alone ? batches_alone(texts, lanes_.count()) : cut_into_batches(texts, longest_first(texts), kBatchTokens);
+  waiting_.add(call, options.sharing);
+  load_.waiting += std::ssize(texts);
+  for (const Texts& batch : call.batches) {
+    waiting_tokens_ += tokens_of(texts, batch);
+  }
+  if (alone && call.batches.size() == 1) {
+    lock.unlock();
+    lanes_.take_turns([&] {
+      const std::lock_guard again(mutex_);
+      return call.left > 0;
+    });
+    lock.lock();
+  }
+  if (call.left > 0) {
+    lanes_.call_turns();
+    call_ended_.wait(lock, [&call] { return call.left == 0; });
+  }
+  if (call.failure) {
+    std::rethrow_exception(call.failure);
+  }
+  require<InterruptedError>(
+      !call.is_cut, "reading", "{}",
+      options.interruption.stop.stop_requested() ? "the caller stopped it" : "the deadline has passed");
+}
+
+ModelLoad TextReader::load() const {
+  const std::lock_guard lock(mutex_);
+  return load_;
+}
+
+// Reads one batch.
+bool TextReader::take_turn(Backend& backend) {
+  std::unique_lock lock(mutex_);
+  drop_ended_calls();
+  std::vector<Part> parts = next_batch();
+  if (parts.empty()) {
+    return false;
+  }
+  lock.unlock();
+  try {
+    run(parts, backend);
+  } catch (...) {
+    for (Part& part : parts) {
+      part.failure = std::current_exception();
+    }
+  }
+  lock.lock();
+  std::ranges::for_each(parts, [this](const Part& part) { end(part); });
+  return !waiting_.empty();
+}
+
+// Nobody reads what is left of a call that is interrupted or has failed.
+void TextReader::drop_ended_calls() {
+  waiting_.remove_if([this](Call& call) {
+    const bool over = is_over(call.interruption);
+    if (!over && !call.failure) {
+      return false;
+    }
+    call.is_cut = over;
+    for (; call.next < call.batches.size(); ++call.next) {
+      const Texts& batch = call.batches[call.next];
+      waiting_tokens_ -= tokens_of(call.texts, batch);
+      load_.waiting -= std::ssize(batch);
+      call.left -= batch.size();
+    }
+    call_ended_.notify_all();
+    return true;
+  });
+}
+
+// A batch of the call whose turn it is; then, as long as it has fewer tokens than a lane's share of all, those of the
+// calls that come next.
+std::vector<TextReader::Part> TextReader::next_batch() {
+  std::vector<Part> parts;
+  const int64_t share = ceil_div(waiting_tokens_, lanes_.count());
+  const int64_t most = std::clamp(share, kFewestTokens, kBatchTokens);
+  for (int64_t tokens = 0; !waiting_.empty();) {
+    Call& call = waiting_.next();
+    const Texts& batch = call.batches[call.next];
+    const int64_t more = tokens_of(call.texts, batch);
+    if (!parts.empty() && (tokens + more > most || call.reading != parts.front().call->reading)) {
+      break;
+    }
+    parts.push_back({.call = &call, .texts = &batch});
+    tokens += more;
+    waiting_tokens_ -= more;
+    load_.waiting -= std::ssize(batch);
+    load_.running += std::ssize(batch);
+    load_.tokens += more;
+    waiting_.end_turn(++call.next < call.batches.size() ? FairQueue<Call>::After::waits
+                                                        : FairQueue<Call>::After::leaves);
+  }
+  load_.steps += parts.empty() ? 0 : 1;
+  return parts;
+}
+
+void TextReader::run(std::span<Part> parts, Backend& backend) const {
+  std::vector<const EncodedText*> batch;
+  for (const Part& part : parts) {
+    std::ranges::transform(*part.texts, std::back_inserter(batch), [&](size_t i) { return &part.call->texts[i]; });
+  }
+  const Reading& reading = parts.front().call->reading;
+  Pass pass = Pass::infer(backend, storage_);
+  const SourceSequences sequences(sequences_of(batch, model_.config().token_types));
+  const Var result = reading_rows(pass, model_, sequences, batch, reading);
+  const HostCopy on_host(backend, result.value());
+  int64_t row = 0;
+  for (Part& part : parts) {
+    for (const size_t i : *part.texts) {
+      const int64_t rows = rows_of_reading(part.call->texts[i], reading);
+      try {
+        part.call->take(i, on_host.view().row_range(row, rows));
+      } catch (...) {
+        part.failure = std::current_exception();
+      }
+      row += rows;
+    }
+  }
+}
+
+void TextReader::end(const Part& part) {
+  Call& call = *part.call;
+  load_.running -= std::ssize(*part.texts);
+  call.failure = call.failure ? call.failure : part.failure;
+  call.left -= part.texts->size();
+  if (call.left == 0) {
+    call_ended_.notify_all();
+  }
+}
+
+}  // namespace heed

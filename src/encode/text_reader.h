@@ -1,0 +1,89 @@
+// A model that reads texts, in batches that calls share.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "base/fair_queue.h"
+#include "encode/encoder_texts.h"
+#include "heed/types/labels.h"
+#include "heed/types/model_load.h"
+#include "heed/types/reading.h"
+#include "kernels/lanes.h"
+#include "models/any_model.h"
+
+namespace heed {
+
+// What is made of texts: the scores of an encoder's head for each text, for each word or for each mask; or embeddings
+// by a model of any kind, pooled in some way.
+struct Reading {
+  enum class Result : uint8_t { of_texts, of_words, of_masks, embeddings };
+  Result result;
+  Pooling pooling = Pooling::mean;  // of embeddings
+
+  bool operator==(const Reading&) const = default;
+};
+
+// Any number of threads may use it at once. Each lane that is free takes a batch of what has come until then: texts of
+// one call or of several, whose results do not depend on each other. A call of few texts that is alone has all threads.
+class TextReader {
+ public:
+  // What the arguments refer to must outlive it.
+  TextReader(const AnyModel& model, DType storage, Backend& backend);
+  TextReader(const TextReader&) = delete;
+  TextReader& operator=(const TextReader&) = delete;
+
+  const AnyModel& model() const { return model_; }
+
+  // Gets the rows of a text's result, by its number, on any thread; of different texts at the same time.
+  using Take = std::function<void(size_t text, ConstView rows)>;
+  // Returns when all texts were read. InterruptedError when the options' interruption came first. What a batch or
+  // `take` throws ends the call.
+  void read(std::span<const EncodedText> texts, const Reading& reading, const Take& take,
+            const ReadingOptions& options = {});
+
+  // Never waits for a batch.
+  ModelLoad load() const;
+
+ private:
+  using Texts = std::vector<size_t>;  // by their numbers in their call
+  struct Call {
+    std::span<const EncodedText> texts;
+    const Reading& reading;
+    const Take& take;
+    const Interruption& interruption;
+    std::vector<Texts> batches = {};
+    size_t next = 0;      // the first batch that nobody has
+    size_t left = 0;      // texts that are not done with
+    bool is_cut = false;  // by the interruption
+    std::exception_ptr failure = nullptr;
+  };
+  // A batch of a call, which is perhaps part of a larger one.
+  struct Part {
+    Call* call;
+    const Texts* texts;
+    std::exception_ptr failure = nullptr;
+  };
+
+  bool take_turn(Backend& backend);
+  void drop_ended_calls();
+  std::vector<Part> next_batch();
+  void run(std::span<Part> parts, Backend& backend) const;
+  void end(const Part& part);
+
+  const AnyModel& model_;
+  DType storage_;
+
+  mutable std::mutex mutex_;  // of all below
+  std::condition_variable call_ended_;
+  FairQueue<Call> waiting_;     // with batches that nobody has
+  int64_t waiting_tokens_ = 0;  // of these
+  ModelLoad load_;
+
+  Lanes lanes_;  // the last: its threads use all of the above
+};
+
+}  // namespace heed

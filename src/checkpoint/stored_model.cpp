@@ -1,6 +1,7 @@
 #include "checkpoint/stored_model.h"
 
 #include <algorithm>
+#include <future>
 
 #include "checkpoint/adapter.h"
 #include "checkpoint/weights.h"
@@ -65,12 +66,27 @@ StoredModel::StoredModel(const ModelFolder& folder, Backend& backend, DType stor
                          const std::filesystem::path& weights, const ContextOptions& context) {
   const ModelDescription description = load_description(folder);
   const ModelConfig& config = description.config;
-  tokenizers_ = load_tokenizers(folder, description);
   documents_ = description.documents;
   marks_ = description.marks;
   prompts_ = description.prompts;
   decoding_ = description.decoding;
   columns_ = description.columns;
+  // A large vocabulary takes longer than weights that stay mapped. Its errors come first, as with one thread.
+  std::future<Tokenizers> tokenizers =
+      std::async(backend.threads() > 1 ? std::launch::async : std::launch::deferred,
+                 [&folder, &description] { return load_tokenizers(folder, description); });
+  try {
+    hold_weights(folder, config, weights, {backend, storage, context});
+  } catch (const Error&) {
+    tokenizers.get();
+    throw;
+  }
+  tokenizers_ = tokenizers.get();
+}
+
+void StoredModel::hold_weights(const ModelFolder& folder, const ModelConfig& config,
+                               const std::filesystem::path& weights, const Use& use) {
+  const auto& [backend, storage, context] = use;
   if (holds_adapter(folder)) {
     const AdaptedWeights adapted(folder, config, {.file = weights, .base = {}});
     model_.emplace(Scope(weights_), with_context(config, context, folder.path.string()));

@@ -52,6 +52,14 @@ class StoredModel {
   const Tokenizer& tokenizer(std::string_view role) const;
 
  private:
+  struct Use {
+    Backend& backend;
+    DType storage;
+    const ContextOptions& context;
+  };
+  void hold_weights(const ModelFolder& folder, const ModelConfig& config, const std::filesystem::path& weights,
+                    const Use& use);
+
   Tokenizers tokenizers_;
   std::optional<Documents> documents_;
   std::optional<TextColumns> columns_;

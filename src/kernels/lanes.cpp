@@ -14,6 +14,7 @@ Lanes::~Lanes() {
   for (Lane& lane : lanes_) {
     lane.thread.join();
   }
+  whole_.use_threads(count_);
 }
 
 void Lanes::run(size_t tasks, const Body& body) {
@@ -142,6 +143,9 @@ bool Lanes::take_turn(std::unique_lock<std::mutex>& lock, size_t number) {
   lock.lock();
   if (number == 0) {
     whole_is_used_ = false;
+    if (!goes_on && !lanes_[number].has_turn) {
+      whole_.use_threads(count_);  // for whoever uses it next
+    }
   }
   return goes_on;
 }

@@ -144,6 +144,14 @@ void Service::run(const std::function<void(const std::string& address)>& ready) 
   http_.run();
 }
 
+void Service::stop() {
+  http_.post([this] { end(); });
+}
+
+void Service::reread_settings() {
+  http_.post([this] { reload(); });
+}
+
 void Service::end() {
   if (std::exchange(is_ending_, true)) {
     http_.stop();

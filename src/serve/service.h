@@ -27,6 +27,10 @@ class Service final : public HttpHandler {
   // `ready` is called with the address when requests are accepted.
   void run(const std::function<void(const std::string& address)>& ready);
 
+  // What the signals do; from any thread.
+  void stop();
+  void reread_settings();
+
   void handle(std::shared_ptr<Exchange> exchange) override;
   HttpAnswer refuse(const HttpRequest& request, unsigned status, std::string_view why) override;
 

@@ -105,12 +105,10 @@ class ImportTest(heed_cli.CliTest):
     def test_from_blocks_of_four_bits_one_can_quantize_train_and_export(self):
         source = GOLDEN / "gguf" / "llama-q4_0" / "model.gguf"
         for command in (("quantize", "--type", "int8", "--out", self.path / "int8"),
-                        ("export", "--format", "huggingface", "--out", self.path / "floats"),
-                        ("export", "--type", "f16", "--out", self.path / "floats.gguf")):
+                        ("export", "--format", "huggingface", "--out", self.path / "floats")):
             result = heed(*command, "--model", source)
             self.assertEqual(result.returncode, 0, result.stderr)
-        first = self.answer("generate", "--model", self.path / "floats", "--precision", "f32", *GREEDY)
-        self.assertEqual(self.answer("generate", "--model", self.path / "floats.gguf", "--precision", "f32", *GREEDY), first)
+            self.answer("generate", "--model", command[-1], *GREEDY)
         text = self.path / "text"
         text.write_text("the cat sat\non the mat\n" * 4)
         for name, adapter in (("trained", ""), ("adapter", "[adapter]\nrank = 2\n")):
@@ -140,7 +138,7 @@ class ImportTest(heed_cli.CliTest):
                 result = heed("translate", "--model", GOLDEN / "encoder_decoders" / name, "--source-language", source,
                               "--target-language", language, text="the cat\n")
                 self.assertEqual((result.returncode, result.stdout), (2, ""))
-                self.assertIn(f"'{language}' is not a language of the model", result.stderr)
+                self.assertIn(f"'{language}' is a token of the model, but not a language", result.stderr)
 
     def test_an_adapter_s_base_is_another_program_s_model_or_its_import(self):
         text = self.file("text", "the cat sat\n" * 8)

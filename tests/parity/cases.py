@@ -8,7 +8,7 @@ import numpy
 
 import formulas
 import oracles
-from rounding import TOGETHER, bounds_of
+from rounding import DEVIATIONS, DEVIATIONS_OF_MANY, TOGETHER, bounds_of
 
 DROPOUT_FREE = {f"{site}_dropout": 0.0 for site in ("embedding", "attention", "inner", "branch")}
 
@@ -228,19 +228,21 @@ def elements_agree(title, config, relative=1e-4, smoothing=SMOOTHING, oracle_con
     return comparison
 
 
-def rounded(config, make_oracle=oracle_of):
-    """PyTorch's results in float64 from weights that bf16 holds exactly, and how far rounding to bf16 may move them."""
-    oracle, batch = make_oracle(config).begin(seed=1, precision="bf16"), batch_of(config)
+def rounded(config, make_oracle=oracle_of, precision="bf16", deviations=DEVIATIONS):
+    """PyTorch's results in float64 from weights that the precision holds exactly, and how far rounding to it may move
+    them."""
+    oracle, batch = make_oracle(config).begin(seed=1, precision=precision), batch_of(config)
     exact = run_torch(oracle, [batch])
-    return exact, bounds_of(exact, lambda rounding: run_torch(oracle, [batch], rounding=rounding), "bf16")
+    return exact, bounds_of(exact, lambda rounding: run_torch(oracle, [batch], rounding=rounding), precision, deviations)
 
 
-def norms_agree(title, config, expected, make_oracle=oracle_of, precision="bf16"):
-    """heed in bf16 against what rounded() gave, maybe of another configuration, to see that it is noticed."""
-    weights = make_oracle(config).begin(seed=1, precision="bf16").heed_weights()
+def norms_agree(title, config, expected, make_oracle=oracle_of, precision="bf16", together=TOGETHER):
+    """heed against what rounded() gave, maybe of another configuration, to see that it is noticed. `precision` may name
+    the kind of bf16 products."""
+    weights = make_oracle(config).begin(seed=1, precision=precision.split()[0]).heed_weights()
     exact, bounds = expected
     comparison = Comparison(title)
-    compare_norms(comparison, exact, run_heed(config, weights, [batch_of(config)], precision=precision), bounds, TOGETHER)
+    compare_norms(comparison, exact, run_heed(config, weights, [batch_of(config)], precision=precision), bounds, together)
     return comparison
 
 
@@ -264,12 +266,13 @@ def all_agree(models):
 
 def formulas_agree(models):
     """Each model of formulas.py as double, f32 and bf16."""
-    comparisons = []
+    comparisons, model = [], formulas.Model
     for name, config in models.items():
+        in_f32 = rounded(config, model, "f32", DEVIATIONS_OF_MANY)
         comparisons += [
-            elements_agree(f"{name}, f64", config, relative=1e-9, precision="f64", make_oracle=formulas.Model),
-            elements_agree(f"{name}, f32", config, make_oracle=formulas.Model),
-            norms_agree(f"{name}, bf16", config, rounded(config, formulas.Model), make_oracle=formulas.Model),
+            elements_agree(f"{name}, f64", config, relative=1e-9, precision="f64", make_oracle=model),
+            norms_agree(f"{name}, f32", config, in_f32, make_oracle=model, precision="f32", together=1.0),
+            norms_agree(f"{name}, bf16", config, rounded(config, model), make_oracle=model),
         ]
     return comparisons
 

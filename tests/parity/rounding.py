@@ -22,6 +22,9 @@ DRAWS = 6
 # heed's error is one more draw, of half the variance. If it has one degree of freedom, then over the deviation that 6
 # draws tell it follows Student's distribution: one in 800 is beyond 4 * sqrt(2).
 DEVIATIONS = 4.0
+# One in 30,000 is beyond 8 * sqrt(2): for f32, where hundreds of tensors are compared on each instruction set, and all of a
+# model may share one degree of freedom, so that the mean of their squares tells no more than each of them.
+DEVIATIONS_OF_MANY = 8.0
 # Of many tensors the root of the mean square of errors over deviations hardly varies: it should be 1 / sqrt(2). Twice that
 # is allowed.
 TOGETHER = 2.0 * 0.5 ** 0.5 / DEVIATIONS
@@ -74,7 +77,7 @@ class RandomRounding(TorchDispatchMode):
         return draws.add_(value.view(torch.int64)).bitwise_and_(-self.dropped).view(torch.float64)
 
 
-def bounds_of(exact, run, precision):
+def bounds_of(exact, run, precision, deviations=DEVIATIONS):
     """A bound on the norm of each tensor's error: `exact` has the tensors by name, and run(rounding) gives them again,
     with the model's operations in contexts that rounding(forward=True) and rounding(forward=False) make."""
     squares = dict.fromkeys(exact, 0.0)
@@ -82,4 +85,4 @@ def bounds_of(exact, run, precision):
         drawn = run(lambda forward: RandomRounding(BITS[precision], seed, forward))
         for name, value in exact.items():
             squares[name] += numpy.square(drawn[name] - value).sum()
-    return {name: DEVIATIONS * float(numpy.sqrt(square / DRAWS)) for name, square in squares.items()}
+    return {name: deviations * float(numpy.sqrt(square / DRAWS)) for name, square in squares.items()}

@@ -19,7 +19,7 @@ class Embeddings(ServerTest):
             [os.environ["HEED_MAKE_MODEL"], folder / name, "architecture=encoder", *arguments], check=True)
         make("plain")
         make("number", "model.head=number")
-        make("labels", "model.head=one_label", 'model.labels=["good", "bad"]')
+        make("labels", "model.head=label", 'model.labels=["good", "bad"]')
         cls.server = Server(*[word for name in ("plain", "number", "labels") for word in ("--model", f"{name}={folder / name}")])
         cls.alone = Server("--model", f"plain={folder / 'plain'}")
 

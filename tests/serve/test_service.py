@@ -1,10 +1,13 @@
 """What a service does beside answering: keys, limits, other models, clients that go away, its end."""
 
+import http.client
 import json
 import os
 import pathlib
+import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import tempfile
 import threading
@@ -246,6 +249,46 @@ path = "{self.other}"
         self.assert_refused("serve", "--model", f"t={self.translator}", "--listen",
                             f"127.0.0.1:{taken.getsockname()[1]}", mentions=("cannot listen on",))
         taken.close()
+
+    @unittest.skipIf(shutil.which("openssl") is None, "openssl is not installed")
+    def test_connections_by_tls(self):
+        certificate, key = self.path / "certificate.pem", self.path / "key.pem"
+
+        def make(name):
+            subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate,
+                            "-days", "2", "-subj", f"/CN={name}", "-addext", "subjectAltName=IP:127.0.0.1"],
+                           check=True, capture_output=True)
+        make("first")
+        server = self.serve("--config", self.config(f'''
+[server]
+certificate = "certificate.pem"
+private_key = "key.pem"
+[model.lm]
+path = "{self.writer}"
+'''))
+        self.assertTrue(server.line.startswith("heed serves at https://127.0.0.1:"))
+
+        def post(fields):
+            context = ssl.create_default_context(cafile=certificate)
+            connection = http.client.HTTPSConnection(server.host, server.port, context=context, timeout=20)
+            connection.request("POST", "/heed/generate", json.dumps(fields))
+            answer = connection.getresponse()
+            text = answer.read().decode()
+            connection.close()
+            self.assertEqual(answer.status, 200)
+            return text
+        fields = {"prompt": "ein", "max_tokens": 300, "temperature": 0.0}
+        whole = json.loads(post(fields))
+        events = post({**fields, "stream": True}).split("\n\n")
+        self.assertEqual(json.loads(events[-2][len("data: "):]), whole)
+        # What is no TLS is not answered.
+        self.assertNotIn(b"200", server.raw(b"GET /health HTTP/1.1\r\nHost: a\r\n\r\n", 2))
+        make("second")
+        server.process.send_signal(signal.SIGHUP)
+        self.assert_soon(lambda: "read anew" in server.error_text(), 10.0)
+        self.assertEqual(json.loads(post(fields)), whole)
+        certificate.write_text("nonsense")
+        self.assert_refused("serve", "--config", self.path / "serve.toml", mentions=("certificate.pem", "PEM"))
 
     def test_systemd_hands_over_a_socket_and_hears_that_it_is_ready(self):
         listening = socket.create_server(("127.0.0.1", 0))

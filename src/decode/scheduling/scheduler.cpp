@@ -76,7 +76,7 @@ bool Scheduler::take_turn(size_t lane, Backend& backend) {
   load_.steps += uses_[lane].tokens > 0 ? 1 : 0;
   load_.tokens += uses_[lane].tokens;
   const bool goes_on = !worker->idle() || !waiting_.empty();
-  if (!goes_on) {
+  if (worker->idle()) {  // before callers know that their requests ended, who may use the backend then
     worker.reset();
     uses_[lane] = {};
   }

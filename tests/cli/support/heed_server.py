@@ -22,7 +22,7 @@ class Server:
             [heed_cli.BINARY, "serve", *map(str, arguments), "--listen", listen], stdout=subprocess.PIPE,
             stderr=self.errors, env={**os.environ, "LC_ALL": "C", **(environment or {})})
         self.line = self.process.stdout.readline().decode()
-        found = re.fullmatch(r"heed serves at http://(.*):(\d+)\n", self.line)
+        found = re.fullmatch(r"heed serves at https?://(.*):(\d+)\n", self.line)
         if not found:
             self.process.wait()
             self.process.stdout.close()

@@ -77,7 +77,7 @@ __global__ void deltas_kernel(AttentionFrame frame, Matrix<const T> output, Matr
   }
 }
 
-// d_table, where there is one, has a row for each query: a column has one key, but for those at the ends.
+// d_table, where there is one, has a row for each query.
 template <int N, class T>
 __global__ void d_queries_kernel(AttentionFrame frame, BackwardOperands<T> from, Matrix<T> d_queries,
                                  Matrix<float> d_table) {
@@ -93,15 +93,13 @@ __global__ void d_queries_kernel(AttentionFrame frame, BackwardOperands<T> from,
   const TokenPlace query = place_of(frame, frame.queries, task / frame.heads);
   load_row(from.queries.row(query.row) + int64_t{head} * frame.key_width, frame.key_width, lane, own.key_row);
   load_row(from.d_output.row(query.row) + int64_t{head} * frame.value_width, frame.value_width, lane, own.value_row);
-  float* const table = d_table.empty() ? nullptr : d_table.row(query.row) + head * frame.distances;
-  for (int64_t column = lane; table != nullptr && column < frame.distances; column += kWarp) {
-    table[column] = 0.0F;
-  }
+  DistanceRow table{d_table.empty() ? nullptr : d_table.row(query.row) + head * frame.distances, frame.factor};
+  table.clear(frame, lane);
   __syncwarp();
   const float log_sum_exp = from.log_sum_exp(query.row, head), delta = from.deltas(query.row, head);
   const SeenKeys seen = keys_seen(frame.visibility, query.position(), query.keys);
   const int64_t first_row = frame.keys.offsets[query.sequence];
-  float sums[N] = {}, below = 0.0F, above = 0.0F;
+  float sums[N] = {};
   for (int64_t block = seen.begin / kKeyBlock * kKeyBlock; block < seen.end; block += kKeyBlock) {
     HEED_UNROLL
     for (int half = 0; half < 2; ++half) {
@@ -114,16 +112,7 @@ __global__ void d_queries_kernel(AttentionFrame frame, BackwardOperands<T> from,
         d_score =
             gradient_of(frame, {query.row, distance, number, head}, dot, value_dot, log_sum_exp, delta, from.d_mass)
                 .d_score;
-        if (table != nullptr) {
-          const int64_t column = distance_column(frame, distance);
-          if (column == 0) {
-            below += d_score;
-          } else if (column == frame.distances - 1) {
-            above += d_score;
-          } else {
-            table[column] = frame.factor * d_score;
-          }
-        }
+        table.add(frame, distance, d_score);
       }
       own.d_scores[half * kWarp + lane] = d_score;
     }
@@ -135,16 +124,7 @@ __global__ void d_queries_kernel(AttentionFrame frame, BackwardOperands<T> from,
     __syncwarp();
   }
   write_row(sums, frame.scale, frame.key_width, lane, d_queries.row(query.row) + int64_t{head} * frame.key_width);
-  if (table != nullptr) {
-    below = warp_sum(below);
-    above = warp_sum(above);
-    if (lane == 0) {
-      table[0] = frame.factor * below;
-      if (frame.distances > 1) {
-        table[frame.distances - 1] = frame.factor * above;
-      }
-    }
-  }
+  table.write_ends(frame, lane);
 }
 
 template <int N, class T>

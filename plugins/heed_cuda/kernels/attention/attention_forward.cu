@@ -54,21 +54,29 @@ struct Attended {
   }
 };
 
-// The keys `first` to `end` of a query's class; `first` begins a block.
+// The keys of a split that a query sees, and those before them in the first one's block.
+struct SplitKeys {
+  int64_t first, end;
+
+  __device__ SplitKeys(const SeenKeys& seen, int64_t split)
+      : first(max(split * kKeySplit, seen.begin / kKeyBlock * kKeyBlock)),
+        end(min((split + 1) * kKeySplit, seen.end)) {}
+};
+
 template <int N, class T, class M>
 __device__ Attended<N> attend(const AttentionFrame& frame, const ForwardOperands<T, M>& from, const TokenPlace& query,
-                              int head, const SeenKeys& seen, int64_t first, int64_t end, const ForwardShared& own) {
+                              int head, const SeenKeys& seen, const SplitKeys& keys, const ForwardShared& own) {
   const int lane = static_cast<int>(threadIdx.x % kWarp), key_head = head / frame.group;
   const int64_t key_column = int64_t{key_head} * frame.key_width, value_column = int64_t{key_head} * frame.value_width;
   const RowRandom draws = draws_of(frame, query.row, head);
   Attended<N> result;
-  for (int64_t block = first; block < end; block += kKeyBlock) {
+  for (int64_t block = keys.first; block < keys.end; block += kKeyBlock) {
     float scores[2], scales[2] = {1.0F, 1.0F};
     HEED_UNROLL
     for (int half = 0; half < 2; ++half) {
       const int64_t number = block + half * kWarp + lane, key = seen.key(number);
       scores[half] = -INFINITY;
-      if (number >= seen.begin && number < end && mask_shows(frame.mask, query, query.index, key)) {
+      if (number >= seen.begin && number < keys.end && mask_shows(frame.mask, query, query.index, key)) {
         const int64_t row = from.tokens.row(query.sequence, key);
         own.rows[half * kWarp + lane] = row;
         float dot = dot_with(own.query, from.keys.rows.row(row) + key_column, frame.key_width);
@@ -135,9 +143,7 @@ __global__ void attention_kernel(AttentionFrame frame, ForwardOperands<T, M> fro
   const SeenKeys seen = keys_seen(frame.visibility, query.position(), query.keys);
   Attended<N> all;
   for (int64_t split = seen.begin / kKeySplit; split * kKeySplit < seen.end; ++split) {
-    const int64_t first = max(split * kKeySplit, seen.begin / kKeyBlock * kKeyBlock);
-    const int64_t end = min((split + 1) * kKeySplit, seen.end);
-    all.add(attend<N>(frame, from, query, head, seen, first, end, own));
+    all.add(attend<N>(frame, from, query, head, seen, SplitKeys(seen, split), own));
   }
   write_attended(all, frame, query.row, head, output, log_sum_exp);
 }
@@ -157,13 +163,12 @@ __global__ void attention_parts_kernel(AttentionFrame frame, ForwardOperands<T, 
   const int lane = static_cast<int>(threadIdx.x % kWarp), head = static_cast<int>(task / splits % frame.heads);
   const TokenPlace query = place_of(frame, frame.queries, task / splits / frame.heads);
   const SeenKeys seen = keys_seen(frame.visibility, query.position(), query.keys);
-  const int64_t first = max(split * kKeySplit, seen.begin / kKeyBlock * kKeyBlock);
-  const int64_t end = min((split + 1) * kKeySplit, seen.end);
+  const SplitKeys keys(seen, split);
   Attended<N> part;
-  if (first < end) {
+  if (keys.first < keys.end) {
     load_row(from.queries.row(query.row) + int64_t{head} * frame.key_width, frame.key_width, lane, own.query);
     __syncwarp();
-    part = attend<N>(frame, from, query, head, seen, first, end, own);
+    part = attend<N>(frame, from, query, head, seen, keys, own);
   }
   if (lane == 0) {
     parts(task, 0) = part.largest;
@@ -216,17 +221,14 @@ __global__ void attention_weights_kernel(AttentionFrame frame, ForwardOperands<T
   float* const weights = to.weights.empty() ? nullptr
                                             : to.weights.data + to.first[query.sequence] +
                                                   (head * query.queries + query.index) * query.keys;
-  float* const mass = to.mass.empty() ? nullptr : to.mass.row(query.row) + head * frame.distances;
+  DistanceRow mass{to.mass.empty() ? nullptr : to.mass.row(query.row) + head * frame.distances};
   for (int64_t key = lane; weights != nullptr && key < query.keys; key += kWarp) {
     weights[key] = 0.0F;
   }
-  for (int64_t column = lane; mass != nullptr && column < frame.distances; column += kWarp) {
-    mass[column] = 0.0F;
-  }
+  mass.clear(frame, lane);
   __syncwarp();
   const float normalizer = log_sum_exp(query.row, head);
   const SeenKeys seen = keys_seen(frame.visibility, query.position(), query.keys);
-  float below = 0.0F, above = 0.0F;  // the sums at the table's ends; between them a column has one key
   for (int64_t block = seen.begin / kWarp * kWarp; block < seen.end; block += kWarp) {
     const int64_t number = block + lane, key = seen.key(number);
     if (number < seen.begin || number >= seen.end || !mask_shows(frame.mask, query, query.index, key)) {
@@ -241,26 +243,11 @@ __global__ void attention_weights_kernel(AttentionFrame frame, ForwardOperands<T
     if (weights != nullptr) {
       weights[key] = probability;
     }
-    if (mass != nullptr) {
-      const int64_t column = distance_column(frame, distance);
-      const float dropped = probability * kept(frame, draws, number);
-      if (column == 0) {
-        below += dropped;
-      } else if (column == frame.distances - 1) {
-        above += dropped;
-      } else {
-        mass[column] = dropped;
-      }
+    if (mass.row != nullptr) {
+      mass.add(frame, distance, probability * kept(frame, draws, number));
     }
   }
-  below = warp_sum(below);
-  above = warp_sum(above);
-  if (mass != nullptr && lane == 0) {
-    mass[0] = below;
-    if (frame.distances > 1) {
-      mass[frame.distances - 1] = above;
-    }
-  }
+  mass.write_ends(frame, lane);
 }
 
 Grid grid_of_warps(int64_t count, int64_t shared_of_warp) {

@@ -132,6 +132,46 @@ __device__ inline int64_t distance_column(const AttentionFrame& frame, int64_t d
   return max(int64_t{0}, min(distance - frame.first_distance, frame.distances - 1));
 }
 
+// A row of a table by distance, which a warp fills with `factor` times what the keys of a query give. Between its ends
+// a column has one key at most; the ends have all that lie beyond, too.
+struct DistanceRow {
+  float* row;  // nullptr where none is asked for
+  float factor = 1.0F;
+  float below = 0.0F, above = 0.0F;  // this lane's part of the ends
+
+  __device__ void clear(const AttentionFrame& frame, int lane) const {
+    for (int64_t column = lane; row != nullptr && column < frame.distances; column += kWarp) {
+      row[column] = 0.0F;
+    }
+  }
+  __device__ void add(const AttentionFrame& frame, int64_t distance, float value) {
+    if (row == nullptr) {
+      return;
+    }
+    const int64_t column = distance_column(frame, distance);
+    if (column == 0) {
+      below += value;
+    } else if (column == frame.distances - 1) {
+      above += value;
+    } else {
+      row[column] = factor * value;
+    }
+  }
+  __device__ void write_ends(const AttentionFrame& frame, int lane) {
+    if (row == nullptr) {
+      return;
+    }
+    below = warp_sum(below);
+    above = warp_sum(above);
+    if (lane == 0) {
+      row[0] = factor * below;
+      if (frame.distances > 1) {
+        row[frame.distances - 1] = factor * above;
+      }
+    }
+  }
+};
+
 // a * b, which no compiler makes a part of another operation: kernels that compute the same give the same bits.
 __device__ inline float times(float a, float b) {
 #ifdef __CUDA_ARCH__

@@ -226,6 +226,22 @@ struct QueryRows {
   }
 };
 
+// Calls use(first, stage) for each tile of kRows rows that has some of [begin, end), in order, while load(first, stage)
+// brings the next one into the other of two stages, in one group of copies. Rows from `end` on are not to be loaded.
+template <int kRows, class Load, class Use>
+__device__ inline void for_each_tile(int begin, int end, const Load& load, const Use& use) {
+  int stage = 0;
+  load(begin / kRows * kRows, 0);
+  for (int first = begin / kRows * kRows; first < end; first += kRows) {
+    load(first + kRows, 1 - stage);
+    wait_for_groups<1>();
+    __syncthreads();
+    use(first, stage);
+    __syncthreads();  // before the next but one tile takes this one's place
+    stage = 1 - stage;
+  }
+}
+
 // Calls body with the width of heads, as a constant.
 template <class Body>
 void for_head_width(int64_t width, Body&& body) {

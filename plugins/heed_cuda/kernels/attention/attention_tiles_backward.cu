@@ -103,12 +103,7 @@ __global__ void __launch_bounds__(kKeyWarps* kWarp)
   WarpSums<kWidth / 8> key_sums, value_sums;
   key_sums.clear();
   value_sums.clear();
-  int stage = 0;
-  load(seeing.begin / kRows * kRows, 0);
-  for (int first = seeing.begin / kRows * kRows; first < seeing.end; first += kRows) {
-    load(first + kRows, 1 - stage);
-    wait_for_groups<1>();
-    __syncthreads();
+  for_each_tile<kRows>(seeing.begin, seeing.end, load, [&](int first, int stage) {
     if (needed.has(first, kRows)) {
       const unsigned char* const tile = shared + stage * 2 * Tile::kBytes;
       WarpSums<kRows / 8> weights, d_scores;
@@ -126,9 +121,7 @@ __global__ void __launch_bounds__(kKeyWarps* kWarp)
       add_weighted<kWidth, kRows>(weights, tile + Tile::kBytes, lane, value_sums);
       add_weighted<kWidth, kRows>(d_scores, tile, lane, key_sums);
     }
-    __syncthreads();  // before the next but one tile takes this one's place
-    stage = 1 - stage;
-  }
+  });
   write_sums(key_sums, {frame.scale, frame.scale}, from.pieces, row_of(d_keys, key), row_of(d_keys, key + 8));
   write_sums(value_sums, {1.0F, 1.0F}, from.pieces, row_of(d_values, key), row_of(d_values, key + 8));
 }
@@ -182,12 +175,7 @@ __global__ void __launch_bounds__(kWarps* kWarp)
   const NeededTiles needed = queries.keys_of_warp(frame.visibility, r - lane / 4);
   WarpSums<kWidth / 8> sums;
   sums.clear();
-  int stage = 0;
-  load(begin / kKeys * kKeys, 0);
-  for (int first = begin / kKeys * kKeys; first < end; first += kKeys) {
-    load(first + kKeys, 1 - stage);
-    wait_for_groups<1>();
-    __syncthreads();
+  for_each_tile<kKeys>(begin, end, load, [&](int first, int stage) {
     if (needed.has(first, kKeys)) {
       const unsigned char* const tile = shared + stage * 2 * Tile::kBytes;
       WarpSums<kKeys / 8> scores, d_scores;
@@ -203,9 +191,7 @@ __global__ void __launch_bounds__(kWarps* kWarp)
       }
       add_weighted<kWidth, kKeys>(d_scores, tile, lane, sums);
     }
-    __syncthreads();
-    stage = 1 - stage;
-  }
+  });
   write_sums(sums, {frame.scale, frame.scale}, from.pieces, queries.columns(d_queries, r, kWidth),
              queries.columns(d_queries, r + 8, kWidth));
 }

@@ -197,7 +197,7 @@ __global__ void __launch_bounds__(kWarps* kWarp)
     begin = max(begin, static_cast<int>(blockIdx.z) * kKeySplit);
     end = min(end, (static_cast<int>(blockIdx.z) + 1) * kKeySplit);
   }
-  const auto load = [&](int first, unsigned char* to) {
+  const auto load = [&](int first, int stage) {
     const auto row_of = [&](const Matrix<const bf16>& rows) {
       return [&rows, &from, &queries, sequence, key_head, first](int r) -> const bf16* {
         return first + r < queries.keys ? rows.row(from.tokens.row(sequence, first + r)) + int64_t{key_head} * kWidth
@@ -205,6 +205,7 @@ __global__ void __launch_bounds__(kWarps* kWarp)
       };
     };
     if (first < end) {
+      unsigned char* const to = shared + stage * 2 * Tile::kBytes;
       Tile::template load<kThreadsOfBlock>(row_of(from.keys), from.pieces, to);
       Tile::template load<kThreadsOfBlock>(row_of(from.values), from.pieces, to + Tile::kBytes);
     }
@@ -227,12 +228,7 @@ __global__ void __launch_bounds__(kWarps* kWarp)
   RowsAttended<kWidth> all, split;
   all.clear();
   split.clear();
-  int stage = 0;
-  load(begin / kTileKeys * kTileKeys, shared);
-  for (int first = begin / kTileKeys * kTileKeys; first < end; first += kTileKeys) {
-    load(first + kTileKeys, shared + (1 - stage) * 2 * Tile::kBytes);
-    wait_for_groups<1>();
-    __syncthreads();
+  for_each_tile<kTileKeys>(begin, end, load, [&](int first, int stage) {
     if (needed.has(first, kTileKeys)) {
       const unsigned char* const tile = shared + stage * 2 * Tile::kBytes;
       WarpSums<kTileKeys / 8> scores;
@@ -247,9 +243,7 @@ __global__ void __launch_bounds__(kWarps* kWarp)
     if (parts.empty() && (first + kTileKeys) % kKeySplit == 0) {
       add_split(split, all);
     }
-    __syncthreads();  // before the next but one tile takes this one's place
-    stage = 1 - stage;
-  }
+  });
   if (!parts.empty()) {
     write_part(split, frame, queries, first_row, blockIdx.z, from.splits, parts, lane);
     return;

@@ -66,28 +66,11 @@ void convert(Context& context, Matrix<const From> from, Matrix<To> to) {
   }
 }
 
-template <class T>
-struct AddPack {
-  Matrix<const T> x;
-  Matrix<T> into;
-  bool aligned;
-
-  __device__ void operator()(int64_t r, int64_t c, int64_t left) const {
-    float a[kPack<T>], b[kPack<T>];
-    load_pack(x.row(r) + c, left, aligned, a);
-    load_pack(into.row(r) + c, left, aligned, b);
-    HEED_UNROLL
-    for (int j = 0; j < kPack<T>; ++j) {
-      b[j] += a[j];
-    }
-    store_pack(b, into.row(r) + c, left, aligned);
-  }
-};
-
-template <class T>
-struct ScalePack {
+// x = change(x), element by element.
+template <class T, class Change>
+struct ChangePack {
   Matrix<T> x;
-  float factor;
+  Change change;
   bool aligned;
 
   __device__ void operator()(int64_t r, int64_t c, int64_t left) const {
@@ -95,27 +78,81 @@ struct ScalePack {
     load_pack(x.row(r) + c, left, aligned, a);
     HEED_UNROLL
     for (int j = 0; j < kPack<T>; ++j) {
-      a[j] *= factor;
+      a[j] = change(a[j]);
     }
     store_pack(a, x.row(r) + c, left, aligned);
   }
 };
 
-struct BlendPack {
-  Matrix<const float> from;
-  Matrix<float> into;
-  float share;
+template <class Change>
+void change_each(Context& context, const View& x, const Change& change) {
+  Operands operands(context);
+  for_storage(x.type(), [&]<class T>(T) {
+    Matrix<T> to = operands.in_out<T>(x);
+    flatten(to);
+    sweep<kPack<T>>(context, to.rows, to.columns, ChangePack<T, Change>{to, change, all_aligned(to)});
+  });
+  operands.finish();
+}
+
+// x = change(x, other), element by element.
+template <class T, class Change>
+struct ChangeByOtherPack {
+  Matrix<T> x;
+  Matrix<const T> other;
+  Change change;
   bool aligned;
 
   __device__ void operator()(int64_t r, int64_t c, int64_t left) const {
-    float a[kPack<float>], b[kPack<float>];
-    load_pack(from.row(r) + c, left, aligned, a);
-    load_pack(into.row(r) + c, left, aligned, b);
+    float a[kPack<T>], b[kPack<T>];
+    load_pack(x.row(r) + c, left, aligned, a);
+    load_pack(other.row(r) + c, left, aligned, b);
     HEED_UNROLL
-    for (int j = 0; j < kPack<float>; ++j) {
-      b[j] += share * (a[j] - b[j]);
+    for (int j = 0; j < kPack<T>; ++j) {
+      a[j] = change(a[j], b[j]);
     }
-    store_pack(b, into.row(r) + c, left, aligned);
+    store_pack(a, x.row(r) + c, left, aligned);
+  }
+};
+
+template <class Change>
+void change_each(Context& context, const View& x, const ConstView& other, const Change& change) {
+  Operands operands(context);
+  for_storage(x.type(), [&]<class T>(T) {
+    Matrix<const T> from = operands.in<T>(other);
+    Matrix<T> to = operands.in_out<T>(x);
+    flatten(from, to);
+    sweep<kPack<T>>(context, to.rows, to.columns,
+                    ChangeByOtherPack<T, Change>{to, from, change, all_aligned(from, to)});
+  });
+  operands.finish();
+}
+
+struct Sum {
+  __device__ float operator()(float x, float other) const { return x + other; }
+};
+
+struct Scaled {
+  float factor;
+  __device__ float operator()(float x) const { return x * factor; }
+};
+
+struct Blended {
+  float share;
+  __device__ float operator()(float x, float other) const { return x + share * (other - x); }
+};
+
+struct Capped {
+  float cap, inverse;
+  __device__ float operator()(float x) const { return cap * tanhf(x * inverse); }
+};
+
+// The gradient of what was capped to y.
+struct SlopeOfCap {
+  float inverse;
+  __device__ float operator()(float d_y, float y) const {
+    const float share = y * inverse;
+    return d_y * (1.0F - share * share);
   }
 };
 
@@ -166,43 +203,6 @@ struct DropPack {
   }
 };
 
-template <class T>
-struct SoftCapPack {
-  Matrix<T> x;
-  float cap, inverse;
-  bool aligned;
-
-  __device__ void operator()(int64_t r, int64_t c, int64_t left) const {
-    float a[kPack<T>];
-    load_pack(x.row(r) + c, left, aligned, a);
-    HEED_UNROLL
-    for (int j = 0; j < kPack<T>; ++j) {
-      a[j] = cap * tanhf(a[j] * inverse);
-    }
-    store_pack(a, x.row(r) + c, left, aligned);
-  }
-};
-
-template <class T>
-struct SoftCapBackwardPack {
-  Matrix<const T> y;
-  Matrix<T> d_y;
-  float inverse;
-  bool aligned;
-
-  __device__ void operator()(int64_t r, int64_t c, int64_t left) const {
-    float a[kPack<T>], d[kPack<T>];
-    load_pack(y.row(r) + c, left, aligned, a);
-    load_pack(d_y.row(r) + c, left, aligned, d);
-    HEED_UNROLL
-    for (int j = 0; j < kPack<T>; ++j) {
-      const float share = a[j] * inverse;
-      d[j] *= 1.0F - share * share;
-    }
-    store_pack(d, d_y.row(r) + c, left, aligned);
-  }
-};
-
 }  // namespace
 
 void fill(Context& context, View x, double value) {
@@ -242,36 +242,14 @@ void copy(Context& context, const ConstView& from, const View& to) {
   operands.finish();
 }
 
-void add(Context& context, const ConstView& x, const View& into) {
-  Operands operands(context);
-  for_storage(into.type(), [&]<class T>(T) {
-    Matrix<const T> from = operands.in<T>(x);
-    Matrix<T> to = operands.in_out<T>(into);
-    flatten(from, to);
-    sweep<kPack<T>>(context, to.rows, to.columns, AddPack<T>{from, to, all_aligned(from, to)});
-  });
-  operands.finish();
-}
+void add(Context& context, const ConstView& x, const View& into) { change_each(context, into, x, Sum{}); }
 
 void scale(Context& context, const View& x, double factor) {
-  Operands operands(context);
-  for_storage(x.type(), [&]<class T>(T) {
-    Matrix<T> matrix = operands.in_out<T>(x);
-    flatten(matrix);
-    sweep<kPack<T>>(context, matrix.rows, matrix.columns,
-                    ScalePack<T>{matrix, static_cast<float>(factor), all_aligned(matrix)});
-  });
-  operands.finish();
+  change_each(context, x, Scaled{static_cast<float>(factor)});
 }
 
 void blend(Context& context, const ConstView& from, const View& into, double share) {
-  Operands operands(context);
-  Matrix<const float> other = operands.in<float>(from);
-  Matrix<float> to = operands.in_out<float>(into);
-  flatten(other, to);
-  sweep<kPack<float>>(context, to.rows, to.columns,
-                      BlendPack{other, to, static_cast<float>(share), all_aligned(other, to)});
-  operands.finish();
+  change_each(context, into, from, Blended{static_cast<float>(share)});
 }
 
 void sum_parts(Context& context, const SumParts& call) {
@@ -306,27 +284,11 @@ void drop(Context& context, const Drop& call) {
 }
 
 void soft_cap(Context& context, const SoftCap& call) {
-  Operands operands(context);
-  for_storage(call.x.type(), [&]<class T>(T) {
-    Matrix<T> x = operands.in_out<T>(call.x);
-    flatten(x);
-    sweep<kPack<T>>(
-        context, x.rows, x.columns,
-        SoftCapPack<T>{x, static_cast<float>(call.cap), static_cast<float>(1.0 / call.cap), all_aligned(x)});
-  });
-  operands.finish();
+  change_each(context, call.x, Capped{static_cast<float>(call.cap), static_cast<float>(1.0 / call.cap)});
 }
 
 void soft_cap_backward(Context& context, const SoftCapBackward& call) {
-  Operands operands(context);
-  for_storage(call.d_y.type(), [&]<class T>(T) {
-    Matrix<const T> y = operands.in<T>(call.y);
-    Matrix<T> d_y = operands.in_out<T>(call.d_y);
-    flatten(y, d_y);
-    sweep<kPack<T>>(context, d_y.rows, d_y.columns,
-                    SoftCapBackwardPack<T>{y, d_y, static_cast<float>(1.0 / call.cap), all_aligned(y, d_y)});
-  });
-  operands.finish();
+  change_each(context, call.d_y, call.y, SlopeOfCap{static_cast<float>(1.0 / call.cap)});
 }
 
 }  // namespace heed::cuda

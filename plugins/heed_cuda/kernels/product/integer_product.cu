@@ -130,6 +130,17 @@ __device__ inline void finish_few(const IntegerOperands& operands, const Integer
   }
 }
 
+// use(block, group, words of the left and of the right operand), of every kIntegerWarps-th block of k.
+template <class Words, class Use>
+__device__ inline void for_own_steps(const IntegerOperands& operands, const IntegerPlace& at, const Use& use) {
+  for (int64_t block = threadIdx.x / kWarp; block < operands.blocks(); block += kIntegerWarps) {
+    for_each_step<Words, 1, 1>(operands, at, block,
+                               [&](int /*m*/, int /*n*/, int group, const LeftWords& left, const RightWords& right) {
+                                 use(block, group, left, right);
+                               });
+  }
+}
+
 __global__ void __launch_bounds__(kIntegerThreads)
     int8_few(IntegerOperands operands, OwnRows own, FinishForward finish) {
   HEED_SHARED(shared);
@@ -138,12 +149,10 @@ __global__ void __launch_bounds__(kIntegerThreads)
   quantize_own_rows(own, at, shared, operands);
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
   int sums[4] = {};
-  for (int64_t block = warp; block < operands.blocks(); block += kIntegerWarps) {
-    for_each_step<Int8Words, 1, 1>(
-        operands, at, block, [&](int /*m*/, int /*n*/, int /*group*/, const LeftWords& left, const RightWords& right) {
-          multiply_add(sums, left, right);
-        });
-  }
+  for_own_steps<Int8Words>(operands, at,
+                           [&](int64_t /*block*/, int /*group*/, const LeftWords& left, const RightWords& right) {
+                             multiply_add(sums, left, right);
+                           });
   for (int i = 0; i < 4; ++i) {
     sums_of_warps[warp * kFewElements + few_index(i)] = sums[i];
   }
@@ -164,18 +173,14 @@ __global__ void __launch_bounds__(kIntegerThreads)
   auto* const sums_of_groups = reinterpret_cast<int16_t*>(shared);
   const IntegerPlace at = few_place();
   quantize_own_rows(own, at, shared, operands);
-  const int warp = static_cast<int>(threadIdx.x) / kWarp;
-  for (int64_t block = warp; block < operands.blocks(); block += kIntegerWarps) {
-    for_each_step<Int4Words, 1, 1>(
-        operands, at, block, [&](int /*m*/, int /*n*/, int group, const LeftWords& left, const RightWords& right) {
-          int sums[4] = {};
-          multiply_add(sums, left, right);
-          for (int i = 0; i < 4; ++i) {
-            sums_of_groups[(block * kGroupsOfInt4Block + group) * kFewElements + few_index(i)] =
-                static_cast<int16_t>(sums[i]);
-          }
-        });
-  }
+  for_own_steps<Int4Words>(operands, at, [&](int64_t block, int group, const LeftWords& left, const RightWords& right) {
+    int sums[4] = {};
+    multiply_add(sums, left, right);
+    for (int i = 0; i < 4; ++i) {
+      sums_of_groups[(block * kGroupsOfInt4Block + group) * kFewElements + few_index(i)] =
+          static_cast<int16_t>(sums[i]);
+    }
+  });
   __syncthreads();
   finish_few(operands, at, finish, [&](int64_t r, int64_t c, int element) {
     float total = 0.0F;

@@ -11,7 +11,7 @@
 
 namespace heed::serve::openai {
 
-// Of a text and its tokens, in which an end and what is only in a stop text are left out.
+// The probabilities of a text's tokens, without an end and without tokens that are only in a stop text.
 //   chat         {"content": [{"token", "logprob", "bytes", "top_logprobs"}, ...], "refusal": null}
 //   completions  {"tokens", "token_logprobs", "top_logprobs", "text_offset"}; offsets count characters
 Json chat_logprobs(std::span<const ScoredToken> tokens, std::string_view text);

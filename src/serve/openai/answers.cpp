@@ -53,6 +53,25 @@ Heading heading(std::string_view prefix, std::string_view object, const ServedMo
   return {.id = new_id(prefix), .object = object, .model = model.name(), .created = std::time(nullptr)};
 }
 
+void Chunks::send(Json choice) {
+  Json chunk = heading_;
+  chunk["choices"] = Json::array({std::move(choice)});
+  if (last_ == LastChunk::usage) {
+    chunk["usage"] = nullptr;
+  }
+  call_.send_event(to_text(chunk));
+}
+
+void Chunks::end(const Usage& usage) {
+  if (last_ == LastChunk::usage) {
+    Json last = heading_;
+    last["choices"] = Json::array();
+    last["usage"] = usage_json(usage);
+    call_.send_event(to_text(last));
+  }
+  call_.end_events("[DONE]");
+}
+
 std::string to_text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 }  // namespace heed::serve::openai

@@ -33,4 +33,19 @@ Heading heading(std::string_view prefix, std::string_view object, const ServedMo
 
 std::string to_text(const Json& json);
 
+// A stream of objects that have one choice each, then perhaps one with the usage, and an end.
+class Chunks {
+ public:
+  enum class LastChunk : uint8_t { choice, usage };
+  Chunks(Call& call, const Heading& heading, LastChunk last) : call_(call), heading_(heading.json()), last_(last) {}
+
+  void send(Json choice);
+  void end(const Usage& usage);
+
+ private:
+  Call& call_;
+  const Json heading_;
+  const LastChunk last_;
+};
+
 }  // namespace heed::serve::openai

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "serve/openai/chat_messages.h"
+#include "serve/openai/logprobs.h"
 #include "serve/openai/openai_paths.h"
 #include "serve/openai/response_format.h"
 #include "serve/openai/text_request.h"
@@ -20,6 +21,16 @@ std::optional<int64_t> read_max_tokens(Fields& fields, const Call& call) {
                  *new_name);
   }
   return new_name ? new_name : old_name;
+}
+
+void read_logprobs(Fields& fields, GenerationOptions& options) {
+  const bool are_wanted = fields.flag("logprobs").value_or(false);
+  const auto likeliest = fields.integer("top_logprobs", 0, kMaxLikeliest);
+  if (likeliest && !are_wanted) {
+    refuse_field("top_logprobs", "needs \"logprobs\": true");
+  }
+  options.each = are_wanted ? EachToken::listed : EachToken::left_out;
+  options.likeliest = likeliest.value_or(0);
 }
 
 void refuse_unsupported_of_chat(Fields& fields) {
@@ -52,7 +63,7 @@ TextRequest read_chat(Fields& fields, Call& call) {
   refuse_unsupported_of_chat(fields);
   accept_harmless(fields);
   accept_harmless_of_answers(fields);
-  fields.only("logprobs", false, "probabilities of tokens are not supported");
+  read_logprobs(fields, options);
   fields.only("reasoning_effort", "none", "say in a message how the model should think");
   Json messages = chat_messages(fields.get("messages"), "messages", kChatParts);
   const Json* template_options = fields.find("chat_template_kwargs");
@@ -65,42 +76,45 @@ TextRequest read_chat(Fields& fields, Call& call) {
 class ChatEvents final : public TextEvents {
  public:
   ChatEvents(Call& call, const TextRequest& request)
-      : call_(call), request_(request), heading_(heading("chatcmpl-", "chat.completion.chunk", request.model).json()) {}
+      : request_(request),
+        chunks_(call, heading("chatcmpl-", "chat.completion.chunk", request.model), request.streaming.last),
+        tokens_(static_cast<size_t>(request.options.samples)) {}
 
   // Clients add answers in the order in which their first chunks come.
   void begin() override {
-    for (size_t i = 0; i < static_cast<size_t>(request_.options.samples); ++i) {
-      send(i, {{"role", "assistant"}, {"content", ""}, {"refusal", nullptr}}, nullptr);
+    for (size_t i = 0; i < tokens_.size(); ++i) {
+      send({i, {{"role", "assistant"}, {"content", ""}, {"refusal", nullptr}}});
     }
   }
-  void piece(size_t text, std::string_view piece) override { send(text, {{"content", piece}}, nullptr); }
+  void token(size_t text, const ScoredToken& token) override { tokens_[text].add(token); }
+  void piece(size_t text, std::string_view piece) override {
+    Json logprobs;
+    if (request_.options.each == EachToken::listed) {
+      const std::vector<ScoredToken> tokens = tokens_[text].take(piece);
+      logprobs = chat_logprobs(tokens, tokens_[text].text());
+    }
+    send({text, {{"content", piece}}, std::move(logprobs)});
+  }
   void end(size_t text, const Completion& completion) override {
-    send(text, Json::object(), finish_reason(completion.reason));
+    send({text, Json::object(), nullptr, finish_reason(completion.reason)});
   }
-  void end_all(const Usage& usage) {
-    if (request_.streaming.includes_usage) {
-      Json last = heading_;
-      last["choices"] = Json::array();
-      last["usage"] = usage_json(usage);
-      call_.send_event(to_text(last));
-    }
-    call_.end_events("[DONE]");
-  }
+  void end_all(const Usage& usage) { chunks_.end(usage); }
 
  private:
-  void send(size_t index, Json delta, const Json& finish) {
-    Json chunk = heading_;
-    Json choice{{"index", index}, {"delta", std::move(delta)}, {"logprobs", nullptr}, {"finish_reason", finish}};
-    chunk["choices"] = Json::array({std::move(choice)});
-    if (request_.streaming.includes_usage) {
-      chunk["usage"] = nullptr;
-    }
-    call_.send_event(to_text(chunk));
+  struct Choice {
+    size_t index;
+    Json delta, logprobs = {}, finish = {};
+  };
+  void send(Choice choice) {
+    chunks_.send({{"index", choice.index},
+                  {"delta", std::move(choice.delta)},
+                  {"logprobs", std::move(choice.logprobs)},
+                  {"finish_reason", std::move(choice.finish)}});
   }
 
-  Call& call_;
   const TextRequest& request_;
-  const Json heading_;
+  Chunks chunks_;
+  std::vector<TokensOfPieces> tokens_;  // of each text
 };
 
 }  // namespace
@@ -115,11 +129,12 @@ void complete_chat(Call& call) {
     return;
   }
   const Written written = write_texts(call, request, nullptr);
+  const bool lists_tokens = request.options.each == EachToken::listed;
   Json choices = Json::array();
   for (const Completion& text : written.texts.front()) {
     choices.push_back({{"index", choices.size()},
                        {"message", {{"role", "assistant"}, {"content", text.text}, {"refusal", nullptr}}},
-                       {"logprobs", nullptr},
+                       {"logprobs", lists_tokens ? chat_logprobs(text.each, text.text) : Json()},
                        {"finish_reason", finish_reason(text.reason)}});
   }
   Json answer = heading("chatcmpl-", "chat.completion", request.model).json();

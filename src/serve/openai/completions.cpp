@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "serve/openai/logprobs.h"
 #include "serve/openai/openai_paths.h"
 #include "serve/openai/response_format.h"
 #include "serve/openai/text_request.h"
@@ -10,7 +11,7 @@
 namespace heed::serve::openai {
 namespace {
 
-constexpr int64_t kMaxTexts = 128, kMaxBestOf = 20, kMaxTokens = 16;
+constexpr int64_t kMaxTexts = 128, kMaxBestOf = 20, kMaxTokens = 16, kMaxLogprobs = 5;
 
 struct CompletionRequest {
   TextRequest texts;
@@ -63,54 +64,63 @@ CompletionRequest read_completion(Fields& fields, Call& call) {
     read_format(*format, "response_format", SchemaPlace::inside, options.regex);
   }
   request.echoes = fields.flag("echo").value_or(false);
+  if (const auto likeliest = fields.integer("logprobs", 0, kMaxLogprobs)) {
+    options.each = EachToken::listed;
+    options.likeliest = *likeliest;
+    if (request.echoes) {
+      refuse_field("echo", "the prompt's tokens have no probabilities here: leave out \"echo\" or \"logprobs\"");
+    }
+  }
   fields.only("suffix", "", "the model does not fill gaps");
   accept_harmless(fields);
   fields.finish();
   return request;
 }
 
-Json choice_of(size_t index, std::string_view text, const Json& finish) {
-  return {{"text", text}, {"index", index}, {"logprobs", nullptr}, {"finish_reason", finish}};
+struct Choice {
+  size_t index;
+  std::string text;
+  Json logprobs = {}, finish = {};
+};
+
+Json json_of(Choice choice) {
+  return {{"text", std::move(choice.text)},
+          {"index", choice.index},
+          {"logprobs", std::move(choice.logprobs)},
+          {"finish_reason", std::move(choice.finish)}};
 }
 
 class CompletionEvents final : public TextEvents {
  public:
   CompletionEvents(Call& call, const CompletionRequest& request, const Heading& heading)
-      : call_(call), request_(request), heading_(heading.json()) {}
+      : request_(request),
+        chunks_(call, heading, request.texts.streaming.last),
+        tokens_(request.texts.prompts.size() * static_cast<size_t>(request.texts.options.samples)) {}
 
   void begin() override {
     const auto samples = static_cast<size_t>(request_.texts.options.samples);
-    for (size_t i = 0; request_.echoes && i < request_.texts.prompts.size() * samples; ++i) {
-      send(choice_of(i, request_.texts.prompts[i / samples], nullptr));
+    for (size_t i = 0; request_.echoes && i < tokens_.size(); ++i) {
+      chunks_.send(json_of({i, request_.texts.prompts[i / samples]}));
     }
   }
-  void piece(size_t text, std::string_view piece) override { send(choice_of(text, piece, nullptr)); }
+  void token(size_t text, const ScoredToken& token) override { tokens_[text].add(token); }
+  void piece(size_t text, std::string_view piece) override {
+    Json logprobs;
+    if (request_.texts.options.each == EachToken::listed) {
+      const std::vector<ScoredToken> tokens = tokens_[text].take(piece);
+      logprobs = completion_logprobs(tokens, tokens_[text].text());
+    }
+    chunks_.send(json_of({text, std::string(piece), std::move(logprobs)}));
+  }
   void end(size_t text, const Completion& completion) override {
-    send(choice_of(text, "", finish_reason(completion.reason)));
+    chunks_.send(json_of({text, "", nullptr, finish_reason(completion.reason)}));
   }
-  void end_all(const Usage& usage) {
-    if (request_.texts.streaming.includes_usage) {
-      Json last = heading_;
-      last["choices"] = Json::array();
-      last["usage"] = usage_json(usage);
-      call_.send_event(to_text(last));
-    }
-    call_.end_events("[DONE]");
-  }
+  void end_all(const Usage& usage) { chunks_.end(usage); }
 
  private:
-  void send(Json choice) {
-    Json chunk = heading_;
-    chunk["choices"] = Json::array({std::move(choice)});
-    if (request_.texts.streaming.includes_usage) {
-      chunk["usage"] = nullptr;
-    }
-    call_.send_event(to_text(chunk));
-  }
-
-  Call& call_;
   const CompletionRequest& request_;
-  const Json heading_;
+  Chunks chunks_;
+  std::vector<TokensOfPieces> tokens_;  // of each text
 };
 
 // The likeliest texts by token, the best first.
@@ -138,12 +148,14 @@ void complete(Call& call) {
     return;
   }
   Written written = write_texts(call, request.texts, nullptr);
+  const bool lists_tokens = request.texts.options.each == EachToken::listed;
   Json choices = Json::array();
   for (size_t prompt = 0; prompt < written.texts.size(); ++prompt) {
     keep_best(written.texts[prompt], request.wanted);
     for (const Completion& text : written.texts[prompt]) {
-      choices.push_back(choice_of(choices.size(), (request.echoes ? request.texts.prompts[prompt] : "") + text.text,
-                                  finish_reason(text.reason)));
+      choices.push_back(
+          json_of({choices.size(), (request.echoes ? request.texts.prompts[prompt] : "") + text.text,
+                   lists_tokens ? completion_logprobs(text.each, text.text) : Json(), finish_reason(text.reason)}));
     }
   }
   Json answer = head.json();

@@ -3,6 +3,7 @@
 #include <exception>
 
 #include "serve/openai/chat_messages.h"
+#include "serve/openai/logprobs.h"
 #include "serve/openai/openai_paths.h"
 #include "serve/openai/response_format.h"
 #include "serve/openai/text_request.h"
@@ -26,14 +27,30 @@ void refuse_unsupported_of_responses(Fields& fields) {
                          {"moderation", "nothing is moderated"},
                          {"max_tool_calls", "the model gets no tools"}});
   fields.only("background", false, "answers are not kept");
-  fields.only("include", Json::array(), "there is nothing to include");
+
   fields.only("truncation", "disabled", "conversations that are too long are refused");
-  fields.only("top_logprobs", 0, "probabilities of tokens are in /v1/chat/completions");
+
   if (const Json* reasoning = fields.find("reasoning")) {
     Fields parts(*reasoning, "reasoning.");
     parts.only("effort", "none", "say in a message how the model should think");
     parts.finish();
   }
+}
+
+// "include" has what asks for the probabilities of tokens, or nothing.
+void read_included(Fields& fields, GenerationOptions& options) {
+  constexpr std::string_view kLogprobs = "message.output_text.logprobs";
+  const Json* include = fields.find("include");
+  const bool is_empty = include == nullptr || *include == Json::array();
+  if (!is_empty && *include != Json::array({kLogprobs})) {
+    refuse_field("include", "expected nothing or [\"{}\"]", kLogprobs);
+  }
+  const int64_t likeliest = fields.integer("top_logprobs", 0, kMaxLikeliest).value_or(0);
+  if (is_empty && likeliest > 0) {
+    refuse_field("top_logprobs", "needs \"include\": [\"{}\"]", kLogprobs);
+  }
+  options.each = is_empty ? EachToken::left_out : EachToken::listed;
+  options.likeliest = likeliest;
 }
 
 void read_text_options(Fields& fields, std::string& regex) {
@@ -97,13 +114,14 @@ ResponseRequest read_response(Fields& fields, Call& call) {
   GenerationOptions& options = request.text.options;
   options.marks = PromptMarks::spelled;
   request.text.streaming = read_streaming(fields);
-  if (request.text.streaming.includes_usage) {
+  if (request.text.streaming.last == Chunks::LastChunk::usage) {
     refuse_field("stream_options.include_usage", "is not known: the last event has the usage");
   }
   const auto max_tokens = fields.integer("max_output_tokens", 1, call.settings().max_tokens);
   read_sampling(fields, options.sampling);
   read_seed(fields, options.sampling);
   read_text_options(fields, options.regex);
+  read_included(fields, options);
   refuse_unsupported_of_responses(fields);
   accept_harmless(fields);
   accept_harmless_of_answers(fields);
@@ -127,7 +145,7 @@ class ResponseObject {
   Json unfinished() const { return object("in_progress", Json::array(), nullptr, nullptr); }
   Json whole(const Completion& text, const Usage& usage) const {
     const bool is_cut = is_incomplete(text);
-    return object(status_of(text), Json::array({message(status_of(text), text.text)}),
+    return object(status_of(text), Json::array({message(text)}),
                   is_cut ? Json{{"reason", "max_output_tokens"}} : Json(),
                   {{"input_tokens", usage.read},
                    {"input_tokens_details", {{"cached_tokens", 0}}},
@@ -138,18 +156,21 @@ class ResponseObject {
 
   static bool is_incomplete(const Completion& text) { return finish_reason(text.reason) == "length"; }
   static std::string_view status_of(const Completion& text) { return is_incomplete(text) ? "incomplete" : "completed"; }
-  static Json part(std::string_view text) {
-    return {{"type", "output_text"}, {"text", text}, {"annotations", Json::array()}, {"logprobs", Json::array()}};
+  static Json logprobs(const Completion& text) { return chat_logprobs(text.each, text.text)["content"]; }
+  static Json part(const Completion& text) {
+    return {{"type", "output_text"}, {"text", text.text}, {"annotations", Json::array()}, {"logprobs", logprobs(text)}};
   }
-  Json message(std::string_view status, std::optional<std::string_view> text) const {
+  Json message(const Completion& text) const { return message(status_of(text), Json::array({part(text)})); }
+  Json begun_message() const { return message("in_progress", Json::array()); }
+
+ private:
+  Json message(std::string_view status, Json content) const {
     return {{"type", "message"},
             {"id", message_id_},
             {"status", status},
             {"role", "assistant"},
-            {"content", text ? Json::array({part(*text)}) : Json::array()}};
+            {"content", std::move(content)}};
   }
-
- private:
   Json object(std::string_view status, Json output, Json incomplete, Json usage) const {
     Json json{{"id", id_},
               {"object", "response"},
@@ -177,17 +198,19 @@ class ResponseEvents final : public TextEvents {
   void begin() override {
     send("response.created", {{"response", object_.unfinished()}});
     send("response.in_progress", {{"response", object_.unfinished()}});
-    send("response.output_item.added", {{"output_index", 0}, {"item", object_.message("in_progress", std::nullopt)}});
-    send_of_part("response.content_part.added", {{"part", ResponseObject::part("")}});
+    send("response.output_item.added", {{"output_index", 0}, {"item", object_.begun_message()}});
+    send_of_part("response.content_part.added", {{"part", ResponseObject::part({})}});
   }
+  void token(size_t /*text*/, const ScoredToken& token) override { tokens_.add(token); }
   void piece(size_t /*text*/, std::string_view piece) override {
-    send_of_part("response.output_text.delta", {{"delta", piece}, {"logprobs", Json::array()}});
+    const std::vector<ScoredToken> tokens = tokens_.take(piece);
+    send_of_part("response.output_text.delta",
+                 {{"delta", piece}, {"logprobs", chat_logprobs(tokens, tokens_.text())["content"]}});
   }
   void end(size_t /*text*/, const Completion& text) override {
-    send_of_part("response.output_text.done", {{"text", text.text}, {"logprobs", Json::array()}});
-    send_of_part("response.content_part.done", {{"part", ResponseObject::part(text.text)}});
-    send("response.output_item.done",
-         {{"output_index", 0}, {"item", object_.message(ResponseObject::status_of(text), text.text)}});
+    send_of_part("response.output_text.done", {{"text", text.text}, {"logprobs", ResponseObject::logprobs(text)}});
+    send_of_part("response.content_part.done", {{"part", ResponseObject::part(text)}});
+    send("response.output_item.done", {{"output_index", 0}, {"item", object_.message(text)}});
   }
   void end_all(const Completion& text, const Usage& usage) {
     send(ResponseObject::is_incomplete(text) ? "response.incomplete" : "response.completed",
@@ -216,6 +239,7 @@ class ResponseEvents final : public TextEvents {
 
   Call& call_;
   const ResponseObject& object_;
+  TokensOfPieces tokens_;
   int64_t sent_ = 0;
 };
 

@@ -19,6 +19,12 @@ class Listener final : public GenerationListener {
   Listener(Call& call, const TextRequest& request, TextEvents* events)
       : call_(call), request_(request), events_(events) {}
 
+  void on_token(const Text& text, const ScoredToken& token) override {
+    if (events_ != nullptr) {
+      events_->token(request_.number(text), token);
+    }
+  }
+
   void on_piece(const Text& text, std::string_view piece) override {
     call_.count_token();
     if (events_ != nullptr) {
@@ -118,7 +124,9 @@ Streaming read_streaming(Fields& fields) {
   }
   if (given != nullptr) {
     Fields options(*given, "stream_options.");
-    streaming.includes_usage = options.flag("include_usage").value_or(false);
+    if (options.flag("include_usage").value_or(false)) {
+      streaming.last = Chunks::LastChunk::usage;
+    }
     options.only("include_obfuscation", false, "the pieces of a stream are sent as they are");
     options.finish();
   }

@@ -12,7 +12,8 @@
 namespace heed::serve::openai {
 
 struct Streaming {
-  bool is_wanted = false, includes_usage = false;
+  bool is_wanted = false;
+  Chunks::LastChunk last = Chunks::LastChunk::choice;
 };
 
 struct TextRequest {
@@ -69,7 +70,8 @@ auto naming_fields(const std::string& field, const Work& work) {
 class TextEvents {
  public:
   virtual ~TextEvents() = default;
-  virtual void begin() {}  // before all others
+  virtual void begin() {}                                               // before all others
+  virtual void token(size_t /*text*/, const ScoredToken& /*token*/) {}  // before the piece that its text is in
   virtual void piece(size_t /*text*/, std::string_view /*piece*/) {}
   virtual void end(size_t /*text*/, const Completion& /*completion*/) {}
 };

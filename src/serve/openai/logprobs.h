@@ -1,0 +1,33 @@
+// Tokens and their probabilities in OpenAI's words.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "heed/types/generation.h"
+#include "serve/json/fields.h"
+
+namespace heed::serve::openai {
+
+// The probabilities of a text's tokens, without an end and without tokens that are only in a stop text.
+//   chat         {"content": [{"token", "logprob", "bytes", "top_logprobs"}, ...], "refusal": null}
+//   completions  {"tokens", "token_logprobs", "top_logprobs", "text_offset"}; offsets count characters
+Json chat_logprobs(std::span<const ScoredToken> tokens, std::string_view text);
+Json completion_logprobs(std::span<const ScoredToken> tokens, std::string_view text);
+
+// The tokens of a text that is sent in pieces, each with the piece in which it begins.
+class TokensOfPieces {
+ public:
+  void add(const ScoredToken& token) { waiting_.push_back(token); }
+  // The text up to the piece's end, for the offsets of the tokens that are taken.
+  const std::string& text() const { return text_; }
+  std::vector<ScoredToken> take(std::string_view piece);
+
+ private:
+  std::string text_;
+  std::vector<ScoredToken> waiting_;
+};
+
+}  // namespace heed::serve::openai

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "heed/types/interruption.h"
+#include "heed/types/reading.h"
 #include "heed/types/sharing.h"
 #include "serve/http/exchange.h"
 #include "serve/json/fields.h"
@@ -45,6 +46,8 @@ class Call {
   // Ends the work when the client has gone or the time is over: the server's, or what the header Heed-Timeout says in
   // seconds.
   Interruption interruption() const;
+  // The same for models that only read.
+  ReadingOptions reading() const { return {.interruption = interruption(), .sharing = sharing()}; }
   // Clients take turns, by key or else by address. The header Heed-Priority, up to what the key allows.
   Sharing sharing() const;
 

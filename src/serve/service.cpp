@@ -69,6 +69,13 @@ void add_gauges(const std::vector<ModelStore::Known>& models, std::vector<Metric
   add("heed_sequences", "Sequences that are written", of_load(&ModelLoad::sequences));
   add("heed_used_pages", "Pages of keys and values in use", of_load(&ModelLoad::used_pages));
   add("heed_free_pages", "Pages of keys and values that are free", of_load(&ModelLoad::free_pages));
+  const auto of_prefixes = [](auto member) {
+    return [member](const ModelStore::Known& known) -> std::optional<double> {
+      return known.model ? std::optional(static_cast<double>(known.model->prefixes().*member)) : std::nullopt;
+    };
+  };
+  add("heed_prefix_hits", "Prompts that began like another", of_prefixes(&PrefixReport::hits));
+  add("heed_prefix_saved_tokens", "Tokens of prompts that were not read again", of_prefixes(&PrefixReport::saved));
   add("heed_steps", "Steps of the model since it was loaded", of_load(&ModelLoad::steps));
   add("heed_step_tokens", "Tokens that these steps have read", of_load(&ModelLoad::tokens));
 }

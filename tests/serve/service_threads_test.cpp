@@ -22,8 +22,10 @@ ServeSettings small_models() {
   for (const auto& [name, directory] : {std::pair<std::string, std::string>{"t", "../../formats/v1/run"},
                                         {"lm", "decoders/gpt2"},
                                         {"e", "encoders/bert"}}) {
-    settings.models.push_back(
-        {.name = name, .directory = golden + directory, .inference = {.threads = 2}, .drafts = {}});
+    settings.models.push_back({.name = name,
+                               .directory = golden + directory,
+                               .inference = {.threads = 2, .prefix_bytes = kPrefixBytes},
+                               .drafts = {}});
   }
   return settings;
 }

@@ -61,7 +61,7 @@ void embed_inputs(Call& call) {
   if (!inputs.pairs.empty()) {
     refuse_field("inputs", "is a list of pairs, expected texts");
   }
-  call.answer(model.encoder().embed(inputs.texts, options, input_name));
+  call.answer(model.encoder().embed(inputs.texts, options, input_name, call.reading()));
 }
 
 void rerank(Call& call) {
@@ -83,8 +83,8 @@ void rerank(Call& call) {
   if (!model.encoder().labels().empty()) {
     refuse_field("model", "'{}' has labels, but one that gives a number for a pair is needed", model.name());
   }
-  const std::vector<TextLabels> found =
-      model.encoder().classify(pairs, [](size_t i) { return fmt::format("texts[{}]", i); });
+  const std::vector<TextLabels> found = model.encoder().classify(
+      pairs, [](size_t i) { return fmt::format("texts[{}]", i); }, call.reading());
   std::vector<size_t> order(found.size());
   for (size_t i = 0; i < order.size(); ++i) {
     order[i] = i;
@@ -119,8 +119,9 @@ void predict(Call& call) {
   fields.only("raw_scores", false, "scores are probabilities");
   take_truncation(fields);
   fields.finish();
-  const std::vector<TextLabels> found = inputs.pairs.empty() ? model.encoder().classify(inputs.texts, input_name)
-                                                             : model.encoder().classify(inputs.pairs, input_name);
+  const std::vector<TextLabels> found = inputs.pairs.empty()
+                                            ? model.encoder().classify(inputs.texts, input_name, call.reading())
+                                            : model.encoder().classify(inputs.pairs, input_name, call.reading());
   Json lists = Json::array();
   for (const TextLabels& labels : found) {
     lists.push_back(labels_in_order(labels));

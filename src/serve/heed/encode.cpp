@@ -55,8 +55,9 @@ void classify(Call& call) {
   const ServedModel& model = call.model(fields.text("model").value_or(""));
   const Encoder& encoder = model.encoder();
   Json results = Json::array();
-  for (const TextLabels& labels :
-       with_inputs(fields, call, [&](const auto&inputs, const auto&name) { return encoder.classify(inputs, name); })) {
+  for (const TextLabels& labels : with_inputs(fields, call, [&](const auto&inputs, const auto&name) {
+         return encoder.classify(inputs, name, call.reading());
+       })) {
     results.push_back(to_json(labels));
   }
   call.answer({{"model", model.name()}, {"results", std::move(results)}});
@@ -82,7 +83,7 @@ void tag(Call& call) {
     }
     sentences.push_back(words.get<std::vector<std::string>>());
   }
-  call.answer({{"model", model.name()}, {"results", model.encoder().tag(sentences, name)}});
+  call.answer({{"model", model.name()}, {"results", model.encoder().tag(sentences, name, call.reading())}});
 }
 
 void fill(Call& call) {
@@ -97,7 +98,7 @@ void fill(Call& call) {
   const std::vector<std::string> texts = take_texts(fields, "texts", "text", call);
   fields.finish();
   Json results = Json::array();
-  for (const FilledText& filled : model.encoder().fill(texts, options, text_number)) {
+  for (const FilledText& filled : model.encoder().fill(texts, options, text_number, call.reading())) {
     Json masks = Json::array();
     for (const std::vector<MaskGuess>& guesses : filled.masks) {
       Json of_mask = Json::array();
@@ -126,8 +127,9 @@ void embed(Call& call) {
   }
   options.prompt = fields.text("prompt");
   options.prompt_name = fields.text("prompt_name");
-  const auto found = with_inputs(
-      fields, call, [&](const auto& inputs, const auto& name) { return encoder.embed(inputs, options, name); });
+  const auto found = with_inputs(fields, call, [&](const auto& inputs, const auto& name) {
+    return encoder.embed(inputs, options, name, call.reading());
+  });
   call.answer({{"model", model.name()}, {"width", encoder.embedding_width()}, {"embeddings", found}});
 }
 

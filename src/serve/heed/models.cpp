@@ -86,8 +86,7 @@ void load_model(Call& call) {
   require_administrator(call);
   const Json body = parse_json(call.request().body);
   Fields fields(body);
-  ModelSettings settings{
-      .name = fields.required_text("name"), .directory = fields.required_text("path"), .inference = {}, .drafts = {}};
+  ModelSettings settings{.name = fields.required_text("name"), .directory = fields.required_text("path"), .drafts = {}};
   Fields::take(fields.text("source_language"), settings.source_language);
   Fields::take(fields.text("target_language"), settings.target_language);
   fields.finish();

@@ -10,9 +10,12 @@
 
 namespace heed::serve {
 
+// For the beginnings that prompts share, unless the settings say otherwise.
+constexpr int64_t kPrefixBytes = int64_t{1} << 27;
+
 struct ModelSettings {
   std::string name, directory;
-  InferenceOptions inference;
+  InferenceOptions inference{.prefix_bytes = kPrefixBytes};
   DraftOptions drafts;
   std::string shortlist;
   // The languages of a translator that knows one pair, for interfaces that name languages: "de", "en".

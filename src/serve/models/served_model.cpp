@@ -49,8 +49,10 @@ int64_t ServedModel::max_length() const {
 }
 
 ModelLoad ServedModel::load() const {
-  return translator_ ? translator_->load() : generator_ ? generator_->load() : ModelLoad{};
+  return translator_ ? translator_->load() : generator_ ? generator_->load() : encoder().load();
 }
+
+PrefixReport ServedModel::prefixes() const { return generator_ ? generator_->prefixes() : PrefixReport{}; }
 
 const Translator& ServedModel::translator() const {
   return translator_ ? *translator_ : (refuse("a translator"), *translator_);

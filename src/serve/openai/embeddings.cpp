@@ -89,7 +89,7 @@ void embed(Call& call) {
   naming_fields("input", [&] {
     const std::vector<int64_t> counts = encoder.count_tokens(inputs, {}, name);
     usage.read = std::accumulate(counts.begin(), counts.end(), int64_t{0});
-    for (std::vector<float>& row : encoder.embed(inputs, {}, name)) {
+    for (std::vector<float>& row : encoder.embed(inputs, {}, name, call.reading())) {
       if (dimensions) {
         shorten(row, static_cast<size_t>(*dimensions));
       }

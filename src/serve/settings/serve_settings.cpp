@@ -61,9 +61,9 @@ SettingTable model_table(ModelSettings& model) {
       .settings = {setting("path", model.directory), choice("precision", model.inference.precision, kPrecisionNames),
                    choice("cache", model.inference.cache, kCacheTypeNames), setting("device", model.inference.device),
                    threads_setting(model.inference.threads), setting("ensemble", model.inference.ensemble),
-                   setting("shortlist", model.shortlist), setting("source_language", model.source_language),
-                   setting("target_language", model.target_language), setting("languages", model.languages),
-                   setting("beam", model.beam)},
+                   setting("prefix_bytes", model.inference.prefix_bytes), setting("shortlist", model.shortlist),
+                   setting("source_language", model.source_language), setting("target_language", model.target_language),
+                   setting("languages", model.languages), setting("beam", model.beam)},
       .foreign = {}};
 }
 
@@ -119,7 +119,7 @@ ServeSettings read_serve_settings(const std::string& path) {
   ServeSettings settings;
   Limits limits;
   for (std::string& name : table_names(text, path, kModelGroup)) {
-    settings.models.push_back({.name = std::move(name), .directory = {}, .inference = {}, .drafts = {}});
+    settings.models.push_back({.name = std::move(name), .directory = {}, .drafts = {}});
   }
   for (std::string& name : table_names(text, path, kKeyGroup)) {
     settings.keys.push_back({.name = std::move(name), .secret = {}});
@@ -147,7 +147,7 @@ ModelSettings model_from_option(const std::string& text) {
   const size_t equals = text.find('=');
   require<ConfigError>(equals != std::string::npos && equals > 0 && equals + 1 < text.size(), "--model",
                        "'{}' is not NAME=DIR", text);
-  return {.name = text.substr(0, equals), .directory = text.substr(equals + 1), .inference = {}, .drafts = {}};
+  return {.name = text.substr(0, equals), .directory = text.substr(equals + 1), .drafts = {}};
 }
 
 void validate(const ServeSettings& settings) {

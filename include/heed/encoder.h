@@ -63,6 +63,9 @@ class Encoder {
   // A label for each word, for models trained by the task tag. Throws for the same reasons.
   std::vector<std::vector<std::string>> tag(std::span<const std::vector<std::string>> sentences,
                                             const TextName& name = {}) const;
+  // The same, with the probability of every label for each word.
+  std::vector<std::vector<TextLabels>> tag_scores(std::span<const std::vector<std::string>> sentences,
+                                                  const TextName& name = {}) const;
 
   // For any model: embedding_width() numbers for each text, made of the last layer's rows; of an encoder-decoder, of
   // its encoder's, which reads the text as a source. Throws for the same reasons, and for a prompt's name that the

@@ -42,10 +42,11 @@ class Translator {
   int64_t candidates(const std::string& line) const;
 
   // Each line's translations, best first: at least one. A line of white space alone becomes an empty one. Throws before
-  // anything is translated when a line is not UTF-8 or longer than the model takes.
+  // anything is translated when a line is not UTF-8 or longer than the model takes; and InterruptedError when the
+  // options' interruption came first, which the listener may have heard of some lines before.
   std::vector<std::vector<Translation>> translate(std::span<const std::string> lines,
-                                                  const TranslationOptions& options = {},
-                                                  const LineName& name = {}) const;
+                                                  const TranslationOptions& options = {}, const LineName& name = {},
+                                                  TranslationListener* listener = nullptr) const;
 
   // A line's tokens as the model reads them, its end included: those that alignments count.
   std::vector<std::string> source_pieces(const std::string& line) const;

@@ -34,7 +34,7 @@ std::string text_name(const Encoder::TextName& name, size_t i) {
 }
 
 // Softmax of one label's scores, sigmoids of several labels'.
-TextLabels labels_of(const ModelConfig& config, const std::vector<float>& scores) {
+TextLabels labels_of(const ModelConfig& config, std::span<const float> scores) {
   TextLabels found;
   if (config.head == Head::number) {
     found.number = static_cast<double>(scores.front());
@@ -47,13 +47,13 @@ TextLabels labels_of(const ModelConfig& config, const std::vector<float>& scores
   }
   for (size_t k = 0; k < scores.size(); ++k) {
     const auto z = static_cast<double>(scores[k]);
-    const bool one = config.head == Head::one_label;
+    const bool one = config.head != Head::several_labels;
     found.scores.push_back({config.labels[k], one ? std::exp(z - most) / sum : 1.0 / (1.0 + std::exp(-z))});
     if (!one && z > 0.0) {
       found.labels.push_back(config.labels[k]);
     }
   }
-  if (config.head == Head::one_label) {
+  if (config.head != Head::several_labels) {
     found.labels = {config.labels[static_cast<size_t>(std::ranges::max_element(scores) - scores.begin())]};
   }
   return found;
@@ -202,6 +202,23 @@ struct Encoder::State {
     return found;
   }
 
+  // Calls use(sentence, scores of all labels) for each word, in order.
+  template <class Use>
+  void for_each_word(std::span<const std::vector<std::string>> sentences, const TextName& name, const Use& use) {
+    require_word_labels();
+    std::vector<EncodedText> encoded;
+    for (size_t i = 0; i < sentences.size(); ++i) {
+      encoded.push_back(encode_words(stored.text(), sentences[i], stored.config().max_length, text_name(name, i)));
+    }
+    const auto scores = head_scores(reader(), encoded);
+    const size_t labels = stored.config().labels.size();
+    for (size_t i = 0; i < sentences.size(); ++i) {
+      for (size_t word = 0; word < sentences[i].size(); ++word) {
+        use(i, std::span(scores[i]).subspan(word * labels, labels));
+      }
+    }
+  }
+
   TokenId mask_of(const FillOptions& options) const {
     require<ConfigError>(options.top >= 1, "fill", "{} guesses for each mask, expected at least 1", options.top);
     const Tokenizer& tokenizer = stored.text();
@@ -286,20 +303,20 @@ std::vector<TextLabels> Encoder::classify(std::span<const TextPair> pairs, const
 
 std::vector<std::vector<std::string>> Encoder::tag(std::span<const std::vector<std::string>> sentences,
                                                    const TextName& name) const {
-  const ModelConfig& config = state_->stored.config();
-  state_->require_word_labels();
-  std::vector<EncodedText> encoded;
-  for (size_t i = 0; i < sentences.size(); ++i) {
-    encoded.push_back(encode_words(state_->stored.text(), sentences[i], max_length(), text_name(name, i)));
-  }
-  const auto scores = head_scores(state_->reader(), encoded);
   std::vector<std::vector<std::string>> found(sentences.size());
-  for (size_t i = 0; i < sentences.size(); ++i) {
-    for (size_t word = 0; word < sentences[i].size(); ++word) {
-      const auto row = std::span(scores[i]).subspan(word * config.labels.size(), config.labels.size());
-      found[i].push_back(config.labels[static_cast<size_t>(std::ranges::max_element(row) - row.begin())]);
-    }
-  }
+  state_->for_each_word(sentences, name, [&](size_t sentence, std::span<const float> scores) {
+    found[sentence].push_back(
+        state_->stored.config().labels[static_cast<size_t>(std::ranges::max_element(scores) - scores.begin())]);
+  });
+  return found;
+}
+
+std::vector<std::vector<TextLabels>> Encoder::tag_scores(std::span<const std::vector<std::string>> sentences,
+                                                         const TextName& name) const {
+  std::vector<std::vector<TextLabels>> found(sentences.size());
+  state_->for_each_word(sentences, name, [&](size_t sentence, std::span<const float> scores) {
+    found[sentence].push_back(labels_of(state_->stored.config(), scores));
+  });
   return found;
 }
 

@@ -69,12 +69,13 @@ int64_t Translator::candidates(const std::string& line) const {
 }
 
 std::vector<std::vector<Translation>> Translator::translate(std::span<const std::string> lines,
-                                                            const TranslationOptions& options,
-                                                            const LineName& name) const {
+                                                            const TranslationOptions& options, const LineName& name,
+                                                            TranslationListener* listener) const {
   validate(options);
   std::vector<std::vector<Translation>> results;
   results.reserve(lines.size());
-  for (std::vector<TranslatedLine>& line : translate_lines(state_->text(), lines, options, name)) {
+  for (std::vector<TranslatedLine>& line :
+       translate_lines(state_->text(), lines, options, name, TooLong::refuse, listener)) {
     std::vector<Translation>& result = results.emplace_back();
     for (TranslatedLine& translated : line) {
       result.push_back(std::move(translated.translation));

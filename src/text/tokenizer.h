@@ -82,6 +82,8 @@ class Tokenizer {
   // What a token adds to a text, whatever its neighbours are: empty for tokens that decode() skips, and none for kinds
   // that put white space between tokens (word, wordpiece).
   virtual std::optional<std::string> bytes_of(TokenId /*token*/) const { return std::nullopt; }
+  // The same, also where the first tokens of a text may lose white space by other rules.
+  virtual std::optional<std::string> token_bytes(TokenId token) const { return bytes_of(token); }
   // Whether encode() and decode() are meant for texts of several lines, and not for each line.
   virtual bool takes_lines() const { return false; }
   // Whether decode() leaves out a space at the beginning of a text.

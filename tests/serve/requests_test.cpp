@@ -22,10 +22,10 @@ TEST(Forms, FieldsOfAddressesAndBodies) {
       .target = "/x?q=1",
       .headers = {{"content-type", "multipart/form-data; boundary=\"b\""}},
       .body =
-          "--b\r\nContent-Disposition: form-data; name=\"q\"\r\n\r\n--b is not\r\nthe end\r\n"
+          "--b\r\nContent-Disposition: form-data; name=\"q\"\r\n\r\na --b is not\r\n--c the end\r\n"
           "--b\r\nContent-Disposition: form-data; name=\"f\"; filename=\"x\"\r\n\r\nfile\r\n--b--\r\n",
       .address = {}};
-  EXPECT_THAT(form_fields(request), ElementsAre(Pair("q", "1"), Pair("q", "--b is not\r\nthe end")));
+  EXPECT_THAT(form_fields(request), ElementsAre(Pair("q", "1"), Pair("q", "a --b is not\r\n--c the end")));
 }
 
 TEST(Forms, BodiesThatAreCutOffAnywhereAreReadAsFarAsTheyGo) {

@@ -65,6 +65,28 @@ class Heed(ServerTest):
             self.assertAlmostEqual(sum(token["log_probability"] for token in one["each"]), one["log_probability"], 4)
             self.assertEqual(len(one["each"]), one["tokens"])
 
+    def test_translations_are_told_while_they_are_written(self):
+        for options in ({}, {"beam": 4, "n_best": 2, "tokens": True, "top_tokens": 3}):
+            fields = {"model": "t", "texts": LINES, **options}
+            whole = self.post("/heed/translate", fields)
+            events = [json.loads(event) for event in self.server.events("/heed/translate", {**fields, "stream": True})]
+            self.assertEqual(events[-1], whole)
+            for number, line in enumerate(whole["lines"]):
+                of_line = [event for event in events if event.get("line") == number]
+                self.assertEqual("".join(event.get("text", "") for event in of_line), line["translations"][0]["text"])
+                self.assertEqual([event["translations"] for event in of_line if "translations" in event],
+                                 [line["translations"]])
+
+    def test_the_likeliest_tokens_are_listed(self):
+        one, = self.post("/heed/generate", {"model": "lm", "prompt": "a dog", "max_tokens": 20, "temperature": 0.0,
+                                            "top_tokens": 4})["texts"]
+        for token in one["each"]:
+            self.assertEqual(len(token["top"]), 4)
+            self.assertEqual(token["top"][0]["id"], token["id"])
+            scores = [likely["log_probability"] for likely in token["top"]]
+            self.assertEqual(scores, sorted(scores, reverse=True))
+        self.refused("/heed/generate", {"model": "lm", "prompt": "a", "top_tokens": 21}, "top_tokens")
+
     def test_generated_texts_are_those_of_the_command(self):
         for options, words in (({"temperature": 0.0}, ("--temperature", 0)), ({"seed": 7}, ("--seed", 7)),
                                ({"seed": 3, "top_p": 0.8, "temperature": 0.7, "top_k": 20},
@@ -76,7 +98,7 @@ class Heed(ServerTest):
             self.assertEqual(text + "\n", offline.stdout, options)
             if "beam" not in options:
                 events = [json.loads(event) for event in self.server.events("/heed/generate", {**fields, "stream": True})]
-                self.assertEqual("".join(event["text"] for event in events[:-1]), text)
+                self.assertEqual("".join(event.get("text", "") for event in events[:-1]), text)
                 self.assertEqual(events[-1]["texts"][0]["text"], text)
 
     def test_answers_do_not_depend_on_company(self):

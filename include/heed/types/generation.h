@@ -57,6 +57,8 @@ struct GenerationOptions {
   // word. The beam must be larger than the number of their tokens.
   std::vector<std::string> force = {};
   PromptMarks marks = PromptMarks::added;
+  // With `each`: how many of the likeliest tokens are listed in the place of each, 0 to kMaxLikeliest.
+  int64_t likeliest = 0;
 };
 
 // Why a text ended: the model ended it, a stop text appeared, max_tokens was reached, the call's deadline passed, or
@@ -80,8 +82,9 @@ struct Completion {
   std::vector<ScoredToken> each = {};  // where asked for: the tokens, under the model's unmodified logits
 };
 
-// Receives texts while they are generated: from one thread at a time, each text's pieces in order. That thread may be
-// writing other callers' texts too: return soon, and do not call the model.
+// Receives texts while they are generated: from one thread at a time, each text's tokens and pieces in order, and texts
+// of beam search whole, when their search has ended. That thread may be writing other callers' texts too: return soon,
+// and do not call the model.
 class GenerationListener {
  public:
   // Text number `sample` of prompt number `prompt`, both counted from 0.
@@ -91,6 +94,10 @@ class GenerationListener {
   };
 
   virtual ~GenerationListener() = default;
+  // The next token, where the options list each: before the piece that its text is in. A piece is the text of any
+  // number of tokens, of which the first and the last may be in two pieces; ScoredToken::text_offset says where each
+  // begins.
+  virtual void on_token(const Text& /*text*/, const ScoredToken& /*token*/) {}
   virtual void on_piece(const Text& /*text*/, std::string_view /*piece*/) {}
   virtual void on_completion(const Text& /*text*/, const Completion& /*completion*/) {}
 };

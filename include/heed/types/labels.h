@@ -61,9 +61,10 @@ struct LabelScore {
   double probability = 0.0;
 };
 
+// The labels of a text, or of a word.
 struct TextLabels {
-  // From a head for one label, the most likely one; for several labels, those with a probability above 1/2; for a
-  // number, none.
+  // From a head for one label, or for a label of each word, the most likely one; for several labels, those with a
+  // probability above 1/2; for a number, none.
   std::vector<std::string> labels;
   std::vector<LabelScore> scores;  // of all labels, in the model's order
   double number = 0.0;             // from a head for a number

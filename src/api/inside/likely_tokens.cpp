@@ -52,8 +52,8 @@ std::vector<double> logits_of_all(const Inference& inference, const std::vector<
 
 }  // namespace
 
-std::vector<LikelyToken> likely_tokens(const Inference& inference, const Tokenizer& tokenizer,
-                                       const std::vector<int32_t>& tokens, int64_t count) {
+std::vector<NextToken> likely_tokens(const Inference& inference, const Tokenizer& tokenizer,
+                                     const std::vector<int32_t>& tokens, int64_t count) {
   const std::vector<double> logits = logits_of_all(inference, tokens);
   const double all = log_sum_exp(logits);
   std::vector<int32_t> order(logits.size());
@@ -68,7 +68,7 @@ std::vector<LikelyToken> likely_tokens(const Inference& inference, const Tokeniz
     written.emplace_back(tokens[i]);
   }
   const std::string before = tokenizer.decode(written);
-  std::vector<LikelyToken> found;
+  std::vector<NextToken> found;
   found.reserve(static_cast<size_t>(some));
   for (int64_t i = 0; i < some; ++i) {
     const TokenId token(order[static_cast<size_t>(i)]);
@@ -76,11 +76,12 @@ std::vector<LikelyToken> likely_tokens(const Inference& inference, const Tokeniz
     const std::string after = tokenizer.decode(written);
     written.pop_back();
     const double logit = logits[static_cast<size_t>(token.value)];
-    found.push_back({.piece = std::string(tokenizer.piece(token)),
-                     .text = after.starts_with(before) ? after.substr(before.size()) : "",
-                     .id = token.value,
-                     .logit = logit,
-                     .log_probability = logit - all});
+    found.push_back({{.piece = std::string(tokenizer.piece(token)),
+                      .log_probability = logit - all,
+                      .id = token.value,
+                      .bytes = tokenizer.token_bytes(token)},
+                     after.starts_with(before) ? after.substr(before.size()) : "",
+                     logit});
   }
   return found;
 }

@@ -61,7 +61,7 @@ std::string_view beginning(std::string_view text, size_t most) {
 }
 
 // Parts of a text, evenly spread, that end with a word where there is one.
-std::vector<std::string> parts_of(std::string_view text) {
+std::vector<std::string> sampled_parts(std::string_view text) {
   std::vector<std::string> parts;
   for (size_t at = 0; at < text.size();) {
     std::string_view part = beginning(text.substr(at), kPart);
@@ -99,7 +99,7 @@ std::vector<std::string> LanguageDetector::languages() const { return state_->en
 std::vector<LanguageGuess> LanguageDetector::detect(std::string_view text) const {
   require_text_lines(text, "text");
   const std::string letters = letters_of(beginning(text, kMostRead));
-  const std::vector<std::string> parts = parts_of(letters);
+  const std::vector<std::string> parts = sampled_parts(letters);
   std::vector<LanguageGuess> guesses;
   for (const TextLabels& part : state_->encoder.classify(parts)) {
     guesses.resize(part.scores.size());

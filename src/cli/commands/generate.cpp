@@ -48,12 +48,20 @@ GenerationOptions generation_options(const GenerateOptions& options) {
   return generation;
 }
 
+std::string in_json(const LikelyToken& token) {
+  return fmt::format("\"token\": {}, \"log_probability\": {:.6f}", json_string(token.piece), token.log_probability);
+}
+
 std::vector<std::string> in_json(const std::vector<ScoredToken>& tokens) {
   std::vector<std::string> objects;
   objects.reserve(tokens.size());
   for (const ScoredToken& token : tokens) {
-    objects.push_back(
-        fmt::format("{{\"token\": {}, \"log_probability\": {:.6f}}}", json_string(token.piece), token.log_probability));
+    std::vector<std::string> likeliest;
+    std::ranges::transform(token.likeliest, std::back_inserter(likeliest),
+                           [](const LikelyToken& one) { return "{" + in_json(one) + "}"; });
+    const std::string listed =
+        likeliest.empty() ? "" : fmt::format(", \"likeliest\": [{}]", fmt::join(likeliest, ", "));
+    objects.push_back("{" + in_json(token) + listed + "}");
   }
   return objects;
 }
@@ -315,7 +323,9 @@ Command generate_command() {
                         "stop, length or deadline); with drafts, drafted and accepted. Lines of prompts may be "
                         "conversations then: {\"messages\": [{\"role\": \"user\", \"content\": \"...\"}]}"),
                    needing("--json", flag("--token-scores", generation.each, EachToken::listed,
-                                          "add the tokens and their log-probabilities"))}})),
+                                          "add the tokens and their log-probabilities")),
+                   needing("--token-scores", option("--likeliest N", generation.likeliest,
+                                                    "add the N likeliest tokens in the place of each, at most 20"))}})),
       .processes = Processes::several,
       .run =
           [options] {

@@ -25,6 +25,9 @@ class GroupSearch {
   int64_t take_prefix(const HostView<float>& log_probs, int64_t first_row);
   std::vector<int64_t> advance(const HostView<float>& log_probs, int64_t first_row);
 
+  // What the only hypothesis has so far, with a width of 1.
+  SentenceSearch::Growing growing() const { return groups_.front().growing(); }
+
   // All that were found, each once, best first; with alternatives the best of each, in the order of their first tokens.
   std::vector<Hypothesis> results();
 

@@ -24,13 +24,14 @@ int64_t texts_apart(const TranslationOptions& options, const SearchRules& rules)
 }  // namespace
 
 SearchRequest::SearchRequest(const SearchTask& task, const TranslationOptions& options, const SearchRules& rules,
-                             const Sampler& greedy)
+                             const Sampler& greedy, SearchListener* listener)
     : task_(task),
       options_(options),
       width_(GroupSearch::width(options)),
       apart_(texts_apart(options, rules)),
       end_(rules.tokens.eos),
       greedy_(greedy),
+      listener_(listener),
       search_(options, rules, task),
       length_(std::ssize(task.tokens)) {}
 
@@ -80,6 +81,14 @@ void SearchRequest::add_new_tokens(std::vector<NewTokens>& new_tokens) {
 }
 
 int64_t SearchRequest::take(const NextTokens& next, int64_t first_row) {
+  const int64_t written = advance(next, first_row);
+  if (listener_ != nullptr && done()) {
+    listener_->on_results(results());
+  }
+  return written;
+}
+
+int64_t SearchRequest::advance(const NextTokens& next, int64_t first_row) {
   has_read_ = true;
   const int64_t row = search_.take_prefix(next.log_probs, first_row);
   if (single_) {
@@ -96,7 +105,13 @@ int64_t SearchRequest::take_greedily(const NextTokens& next, int64_t first_row) 
     const bool goes_on = !search_.advance(next.log_probs, row).empty();
     return goes_on ? search_.last_token(0).front() : end_;
   };
-  const auto add = [&](int64_t, int32_t) { return search_.active() > 0; };
+  const auto add = [&](int64_t, int32_t) {
+    const bool goes_on = search_.active() > 0;
+    if (goes_on && listener_ != nullptr) {
+      listener_->on_growth(search_.growing());
+    }
+    return goes_on;
+  };
   const int64_t written = single_->write(first_row, choose, add);
   length_ += written;
   if (done()) {
@@ -180,6 +195,7 @@ void validate(const TranslationOptions& options) {
   require<ConfigError>(
       options.alternatives == 0 || (options.groups == 1 && options.n_best == 1 && options.coverage_penalty == 0.0),
       kWhere, "alternatives cannot be combined with groups, n-best lists or a coverage penalty");
+  validate_likeliest(options.likeliest, options.each, kWhere);
   validate(options.rules);
   require_option(options.max_length == 0 || options.rules.min_length <= options.max_length, kWhere, "min tokens",
                  options.rules.min_length, fmt::format("at most the max tokens of {}", options.max_length));

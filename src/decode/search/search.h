@@ -15,14 +15,24 @@ constexpr double kMaxLengthPenalty = 10.0;
 // Throws ConfigError, with a message that a user can act on.
 void validate(const TranslationOptions& options);
 
+// Learns how a search goes on, from the thread that takes its steps.
+class SearchListener {
+ public:
+  virtual ~SearchListener() = default;
+  // With a width of 1: the hypothesis has another token, and does not end with it.
+  virtual void on_growth(const SentenceSearch::Growing& /*hypothesis*/) {}
+  // The search has ended: what results() would return, which is not to be called then.
+  virtual void on_results(std::vector<Hypothesis> results) = 0;
+};
+
 // The hypotheses of a source or a prompt; see GroupSearch. Drafts change none of them; they serve a beam of 1 and need
 // a stepper that can roll back kMaxDraftTokens.
 class SearchRequest final : public Request {
  public:
-  // What the task refers to, the options, the rules and `greedy` must outlive it. `greedy` draws the tokens of drafts;
-  // it must not draw what the rules suppress.
+  // What the task refers to, the options, the rules, `greedy` and the listener must outlive it. `greedy` draws the
+  // tokens of drafts; it must not draw what the rules suppress.
   SearchRequest(const SearchTask& task, const TranslationOptions& options, const SearchRules& rules,
-                const Sampler& greedy);
+                const Sampler& greedy, SearchListener* listener = nullptr);
 
   std::span<const int32_t> source() const override { return task_.source; }
   std::span<const int32_t> candidates() const override { return task_.candidates; }
@@ -46,6 +56,7 @@ class SearchRequest final : public Request {
   uint64_t written() const {
     return single_->tokens().size() + static_cast<size_t>(task_.prefix) - task_.tokens.size();
   }
+  int64_t advance(const NextTokens& next, int64_t first_row);
   int64_t take_greedily(const NextTokens& next, int64_t first_row);
   void replace(const std::vector<int64_t>& parent_of_child);
 
@@ -54,6 +65,7 @@ class SearchRequest final : public Request {
   int64_t width_, apart_;  // hypotheses at once, and how many of them have hardly any token in common
   int32_t end_;
   const Sampler& greedy_;
+  SearchListener* listener_;
   GroupSearch search_;
   Stepper* stepper_ = nullptr;
   Interrupted interrupted_ = Interrupted::no;

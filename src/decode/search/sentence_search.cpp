@@ -49,8 +49,11 @@ class SentenceSearch::Best {
   std::vector<NextToken> list_;
 };
 
-void SentenceSearch::Partial::add(int32_t token, float token_log_probability) {
+void SentenceSearch::Partial::add(int32_t token, float token_log_probability, const SharedRanking& its_likeliest) {
   tokens.push_back(token);
+  if (its_likeliest != nullptr) {
+    likeliest.push_back(its_likeliest);
+  }
   token_log_probabilities.push_back(token_log_probability);
   log_probability += static_cast<double>(token_log_probability);
 }
@@ -73,9 +76,26 @@ SentenceSearch::SentenceSearch(const TranslationOptions& options, const SearchRu
 int64_t SentenceSearch::take_prefix(const HostView<float>& log_probs, int64_t first_row) {
   for (int64_t i = 0; i < std::ssize(prefix_); ++i) {
     const int32_t token = prefix_[static_cast<size_t>(i)];
-    active_.front().add(token, i < rules_->certain ? 0.0F : log_probs(first_row + i, row_tokens_.column(token)));
+    active_.front().add(token, i < rules_->certain ? 0.0F : log_probs(first_row + i, row_tokens_.column(token)),
+                        likeliest_of(log_probs, first_row + i));
   }
   return first_row + std::ssize(std::exchange(prefix_, {}));
+}
+
+SharedRanking SentenceSearch::likeliest_of(const HostView<float>& log_probs, int64_t row) const {
+  if (options_->likeliest == 0) {
+    return nullptr;
+  }
+  return std::make_shared<const std::vector<RankedToken>>(
+      likeliest_tokens(log_probs.row(row), row_tokens_.columns(log_probs.columns), row_tokens_, options_->likeliest));
+}
+
+std::vector<SharedRanking> SentenceSearch::likeliest_of_all(const HostView<float>& log_probs, int64_t first_row) const {
+  std::vector<SharedRanking> all(active_.size());
+  for (size_t h = 0; options_->likeliest > 0 && h < all.size(); ++h) {
+    all[h] = likeliest_of(log_probs, first_row + static_cast<int64_t>(h));
+  }
+  return all;
 }
 
 std::vector<int64_t> SentenceSearch::advance(const HostView<float>& log_probs, int64_t first_row,
@@ -88,6 +108,7 @@ std::vector<int64_t> SentenceSearch::advance(const HostView<float>& log_probs, i
                                           ? best_continuations(log_probs, first_row, 2 * beam_).list()
                                           : forced_continuations(log_probs, first_row);
   require_any(!best.empty(), log_probs, first_row);
+  const std::vector<SharedRanking> likeliest = likeliest_of_all(log_probs, first_row);
   std::vector<Partial> next;
   std::vector<int64_t> parents, in_step;
   if (steps_ != nullptr) {
@@ -98,16 +119,16 @@ std::vector<int64_t> SentenceSearch::advance(const HostView<float>& log_probs, i
   const size_t count = at_the_end && rules_->forced.empty() ? std::min(best.size(), beam) : best.size();
   for (size_t rank = 0; rank < count && next.size() < beam; ++rank) {
     const NextToken& c = best[rank];
-    const Partial& parent = active_[static_cast<size_t>(c.parent)];
+    const auto p = static_cast<size_t>(c.parent);
     if (steps_ != nullptr && (rank < beam || c.token != rules_->tokens.eos)) {
-      record(c, parent, in_step);
+      record(c, active_[p], in_step);
     }
     if (c.token != rules_->tokens.eos) {
-      next.push_back(parent);
-      next.back().add(c.token, c.token_log_probability);
+      next.push_back(active_[p]);
+      next.back().add(c.token, c.token_log_probability, likeliest[p]);
       parents.push_back(c.parent);
     } else if (rank < beam) {
-      end(parent, c);
+      end(active_[p], c, likeliest[p]);
     }
   }
   if (at_the_end) {
@@ -148,13 +169,14 @@ std::vector<SentenceSearch> SentenceSearch::branches(const HostView<float>& log_
   const Best best = best_continuations(log_probs, row, count);
   require_any(!best.list().empty(), log_probs, row);
   branches.reserve(best.list().size());
+  const SharedRanking likeliest = likeliest_of(log_probs, row);
   for (const NextToken& c : best.list()) {
     SentenceSearch& branch = branches.emplace_back(*this);
     if (c.token == rules_->tokens.eos) {
-      branch.end(active_.front(), c);
+      branch.end(active_.front(), c, likeliest);
       branch.active_.clear();
     } else {
-      branch.active_.front().add(c.token, c.token_log_probability);
+      branch.active_.front().add(c.token, c.token_log_probability, likeliest);
     }
   }
   return branches;
@@ -181,19 +203,23 @@ void SentenceSearch::record(const NextToken& token, const Partial& parent, std::
                             .ended = ends});
 }
 
-void SentenceSearch::end(const Partial& parent, const NextToken& last) {
+void SentenceSearch::end(const Partial& parent, const NextToken& last, const SharedRanking& likeliest) {
   Partial whole = parent;
+  if (likeliest != nullptr) {
+    whole.likeliest.push_back(likeliest);
+  }
   whole.token_log_probabilities.push_back(last.token_log_probability);
   whole.log_probability += static_cast<double>(last.token_log_probability);
   const double of_all = score(whole.log_probability, whole.tokens.size() + 1);
-  ended_.push_back({std::move(whole.tokens), std::move(whole.token_log_probabilities), whole.log_probability, of_all});
+  ended_.push_back({std::move(whole.tokens), std::move(whole.token_log_probabilities), whole.log_probability, of_all,
+                    false, std::move(whole.likeliest)});
 }
 
 void SentenceSearch::set_aside(std::vector<Partial> cut_off) {
   for (Partial& partial : cut_off) {
     const double of_all = score(partial.log_probability, partial.tokens.size());
-    ended_.push_back(
-        {std::move(partial.tokens), std::move(partial.token_log_probabilities), partial.log_probability, of_all, true});
+    ended_.push_back({std::move(partial.tokens), std::move(partial.token_log_probabilities), partial.log_probability,
+                      of_all, true, std::move(partial.likeliest)});
   }
   active_.clear();
 }

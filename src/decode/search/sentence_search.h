@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "decode/rules/forced_phrases.h"
 #include "decode/rules/token_rules.h"
+#include "decode/sampling/likeliest_tokens.h"
 #include "decode/steppers/row_tokens.h"
 #include "decode/steppers/stepper.h"
 #include "heed/types/translation.h"
@@ -37,12 +39,16 @@ struct SearchTask {
   std::vector<std::vector<SearchedToken>>* steps = nullptr;
 };
 
+// The likeliest tokens of a position, which several hypotheses share.
+using SharedRanking = std::shared_ptr<const std::vector<RankedToken>>;
+
 struct Hypothesis {
   std::vector<int32_t> tokens;                 // without bos and eos
   std::vector<float> token_log_probabilities;  // of these, and of the end unless it is cut off
   double log_probability = 0.0;
   double score = 0.0;
-  bool cut_off = false;  // it has no end; see AtLimit
+  bool cut_off = false;                       // it has no end; see AtLimit
+  std::vector<SharedRanking> likeliest = {};  // where asked for: one for each of the log-probabilities
 };
 
 // At each step the best 2 * beam continuations are considered: those among the first `beam` that end are finished, and
@@ -80,6 +86,16 @@ class SentenceSearch {
   // end.
   std::vector<SentenceSearch> branches(const HostView<float>& log_probs, int64_t row, int64_t count);
 
+  // What the only hypothesis has so far.
+  struct Growing {
+    std::span<const int32_t> tokens;
+    std::span<const float> token_log_probabilities;
+    std::span<const SharedRanking> likeliest;
+  };
+  Growing growing() const {
+    return {active_.front().tokens, active_.front().token_log_probabilities, active_.front().likeliest};
+  }
+
   // In no order; at least one. To be called once.
   std::vector<Hypothesis> finished() { return std::move(ended_); }
 
@@ -89,8 +105,9 @@ class SentenceSearch {
     std::vector<float> token_log_probabilities;
     double log_probability = 0.0;
     AutomatonWalk walk = {};
+    std::vector<SharedRanking> likeliest = {};
 
-    void add(int32_t token, float token_log_probability);
+    void add(int32_t token, float token_log_probability, const SharedRanking& its_likeliest);
   };
   struct NextToken {
     int64_t parent;  // which of the hypotheses
@@ -102,8 +119,11 @@ class SentenceSearch {
 
   bool is_done(const std::vector<Partial>& going_on) const;
   bool is_at_the_end() const { return static_cast<int64_t>(active_.front().tokens.size()) + 1 >= max_length_; }
+  // The likeliest tokens of the row that a hypothesis is continued from; null where nobody asks.
+  SharedRanking likeliest_of(const HostView<float>& log_probs, int64_t row) const;
+  std::vector<SharedRanking> likeliest_of_all(const HostView<float>& log_probs, int64_t first_row) const;
   void record(const NextToken& token, const Partial& parent, std::vector<int64_t>& in_step);
-  void end(const Partial& parent, const NextToken& last);
+  void end(const Partial& parent, const NextToken& last, const SharedRanking& likeliest);
   void set_aside(std::vector<Partial> cut_off);
   double score(double log_probability, size_t length) const;
   Best best_continuations(const HostView<float>& log_probs, int64_t first_row, int64_t count);

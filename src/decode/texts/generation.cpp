@@ -89,11 +89,14 @@ int64_t GenerationRequest::write(std::list<Text>::iterator text, const NextToken
   const auto add = [&](int64_t of_row, int32_t token) {
     text->counts.add_written(token);
     ++text->written;
+    const std::vector<RankedToken> likeliest =
+        likeliest_tokens(next.log_probs.row(of_row), next.log_probs.columns, RowTokens(), task_.likeliest);
     goes_on = writer_.take_token({.sample = text->sample,
                                   .token = token,
                                   .log_probability = static_cast<double>(next.log_probs(of_row, token)),
                                   .drafted = text->sequence.drafted(),
-                                  .accepted = text->sequence.accepted()}) == TextWriter::Verdict::go_on;
+                                  .accepted = text->sequence.accepted(),
+                                  .likeliest = likeliest}) == TextWriter::Verdict::go_on;
     return goes_on;
   };
   const int64_t written = text->sequence.write(row, choose, add);

@@ -3,6 +3,7 @@
 
 #include <list>
 
+#include "decode/sampling/likeliest_tokens.h"
 #include "decode/sampling/sampling.h"
 #include "decode/scheduling/drafted_sequence.h"
 
@@ -16,8 +17,9 @@ class TextWriter {
   struct Written {
     int64_t sample;
     int32_t token;
-    double log_probability;     // of the token, under the model's unmodified logits
-    int64_t drafted, accepted;  // of the text's tokens so far: see DraftReport
+    double log_probability;                       // of the token, under the model's unmodified logits
+    int64_t drafted, accepted;                    // of the text's tokens so far: see DraftReport
+    std::span<const RankedToken> likeliest = {};  // as many as the task asks for
   };
   enum class Verdict : uint8_t { go_on, ended };
   // Takes a token of a text, and says whether the text goes on.
@@ -31,6 +33,7 @@ struct GenerationTask {
   int64_t samples = 1;              // texts that continue it
   const Sampler& sampler;
   uint64_t seed = 0;
+  int64_t likeliest = 0;  // tokens that the writer is told of with each
 };
 
 // Draws depend only on the seed, the prompt, the number of the sample and the token's position. When a text has as many

@@ -7,9 +7,9 @@
 
 #include "base/text/plural.h"
 #include "decode/scoring/forced_texts.h"
-#include "decode/search/scored_tokens.h"
 #include "decode/search/search.h"
 #include "decode/texts/generation.h"
+#include "decode/texts/scored_tokens.h"
 #include "decode/texts/text_stream.h"
 #include "text/chat/marked_text.h"
 #include "text/lines/multiline.h"
@@ -98,16 +98,25 @@ class Announcer {
  public:
   explicit Announcer(GenerationListener* listener) : listener_(listener) {}
 
-  void tell(const GenerationListener::Text& text, const std::string& piece, const Completion* completion) {
-    if (listener_ == nullptr || (piece.empty() && completion == nullptr)) {
+  // What became of a text in a step.
+  struct News {
+    std::span<const ScoredToken> tokens;
+    std::string_view piece;
+    const Completion* completion = nullptr;
+  };
+  void tell(const GenerationListener::Text& text, const News& news) {
+    if (listener_ == nullptr || (news.tokens.empty() && news.piece.empty() && news.completion == nullptr)) {
       return;
     }
     const std::lock_guard lock(mutex_);
-    if (!piece.empty()) {
-      listener_->on_piece(text, piece);
+    for (const ScoredToken& token : news.tokens) {
+      listener_->on_token(text, token);
     }
-    if (completion != nullptr) {
-      listener_->on_completion(text, *completion);
+    if (!news.piece.empty()) {
+      listener_->on_piece(text, news.piece);
+    }
+    if (news.completion != nullptr) {
+      listener_->on_completion(text, *news.completion);
     }
   }
 
@@ -143,13 +152,16 @@ class PromptWriter final : public TextWriter {
     TextStream& stream = streams_[static_cast<size_t>(written.sample)];
     Completion& result = completions_[static_cast<size_t>(written.sample)];
     if (leaves(written)) {
-      finish(written.sample, "", FinishReason::end);
+      finish(written.sample, {.reason = FinishReason::end});
       return Verdict::ended;
     }
     ++result.tokens;
     result.log_probability += written.log_probability;
+    std::span<const ScoredToken> token;
     if (options_.each == EachToken::listed) {
-      result.each.push_back(scored(generator_.tokenizer, written.token, written.log_probability));
+      const RankedToken itself{written.token, static_cast<float>(written.log_probability)};
+      result.each.push_back(scored(generator_.tokenizer, {itself, stream.length(), written.likeliest}));
+      token = {&result.each.back(), 1};
     }
     result.drafted = written.drafted;
     result.accepted = written.accepted;
@@ -157,21 +169,22 @@ class PromptWriter final : public TextWriter {
                        std::ranges::find(generator_.ends, written.token) != generator_.ends.end();
     const std::string piece = ended ? "" : stream.add(TokenId(written.token));
     if (ended || stream.stopped() || result.tokens == options_.max_tokens) {
-      finish(written.sample, piece,
-             stream.stopped() ? FinishReason::stop
-             : ended          ? FinishReason::end
-                              : FinishReason::length);
+      finish(written.sample, {.token = token,
+                              .piece = piece,
+                              .reason = stream.stopped() ? FinishReason::stop
+                                        : ended          ? FinishReason::end
+                                                         : FinishReason::length});
       return Verdict::ended;
     }
     result.text += piece;
-    announcer_.tell({prompt_, written.sample}, piece, nullptr);
+    announcer_.tell({prompt_, written.sample}, {token, piece});
     return Verdict::go_on;
   }
 
   void interrupt(Interrupted why) override {
     for (int64_t sample = 0; sample < options_.samples; ++sample) {
       if (!finished_[static_cast<size_t>(sample)]) {
-        finish(sample, "", why == Interrupted::deadline ? FinishReason::deadline : FinishReason::cancelled);
+        finish(sample, {.reason = why == Interrupted::deadline ? FinishReason::deadline : FinishReason::cancelled});
       }
     }
   }
@@ -189,16 +202,21 @@ class PromptWriter final : public TextWriter {
     return state == TokenAutomaton::kDead || !automaton_->can_finish(state);
   }
 
-  void finish(int64_t sample, std::string piece, FinishReason reason) {
+  struct Last {
+    std::span<const ScoredToken> token = {};  // none where the text ends without one
+    std::string piece = {};
+    FinishReason reason;
+  };
+  void finish(int64_t sample, Last last) {
     TextStream& stream = streams_[static_cast<size_t>(sample)];
     Completion& result = completions_[static_cast<size_t>(sample)];
     if (!stream.stopped()) {
-      piece += stream.finish();
+      last.piece += stream.finish();
     }
-    result.text += piece;
-    result.reason = reason;
+    result.text += last.piece;
+    result.reason = last.reason;
     finished_[static_cast<size_t>(sample)] = true;
-    announcer_.tell({prompt_, sample}, piece, &result);
+    announcer_.tell({prompt_, sample}, {last.token, last.piece, &result});
   }
 
   const TextGenerator& generator_;
@@ -223,7 +241,7 @@ Results sample_texts(const TextGenerator& generator, const Prompts& prompts, con
   for (size_t i = 0; i < prompts.size(); ++i) {
     PromptWriter& writer =
         writers.emplace_back(generator, PromptWriter::Prompt{i, prompts[i]}, options, rules, announcer);
-    const GenerationTask task{ids[i], options.samples, sampler, options.sampling.seed};
+    const GenerationTask task{ids[i], options.samples, sampler, options.sampling.seed, options.likeliest};
     requests.push_back(&texts.emplace_back(task, writer));
   }
   generator.scheduler.run(requests, options.interruption, options.sharing);
@@ -238,14 +256,15 @@ Completion completion_of(const TextGenerator& generator, const std::vector<Token
   Completion completion{.tokens = static_cast<int64_t>(hypothesis.tokens.size()) + (hypothesis.cut_off ? 0 : 1),
                         .log_probability = hypothesis.log_probability,
                         .reason = hypothesis.cut_off ? FinishReason::length : FinishReason::end};
+  if (options.each == EachToken::listed) {
+    TextStream whole(generator.tokenizer, prompt, {});
+    completion.each = scored(generator.tokenizer, hypothesis, whole);
+  }
   for (const TokenId token : tokens_of(hypothesis.tokens)) {
     completion.text += stream.add(token);
     if (stream.stopped()) {
       break;
     }
-  }
-  if (options.each == EachToken::listed) {
-    completion.each = scored(generator.tokenizer, hypothesis);
   }
   completion.text += stream.stopped() ? "" : stream.finish();
   if (stream.stopped()) {
@@ -297,28 +316,54 @@ int64_t room_after(const TextGenerator& generator, size_t prompt, const Generati
   return std::min(options.max_tokens, room);
 }
 
-Results search_texts(const TextGenerator& generator, const Prompts& prompts, const GenerationOptions& options,
-                     const SearchRules& rules, GenerationListener* listener) {
-  const TranslationOptions wanted{
-      .beam = options.beam, .n_best = options.samples, .repetition_penalty = options.sampling.repetition_penalty};
-  const Sampler greedy({.temperature = 0.0}, rules.tokens);
-  const std::vector<std::vector<int32_t>> ids = ids_of_all(prompts);
-  std::deque<SearchRequest> searches;
-  std::vector<Request*> requests;
-  for (const std::vector<int32_t>& prompt : ids) {
-    const SearchTask task{{}, prompt, room_after(generator, prompt.size(), options)};
-    requests.push_back(&searches.emplace_back(task, wanted, rules, greedy));
-  }
-  generator.scheduler.run(requests, options.interruption, options.sharing);
-  Announcer announcer(listener);
-  Results results(prompts.size());
-  for (size_t i = 0; i < prompts.size(); ++i) {
-    require_finished(searches[i]);
-    for (const Hypothesis& hypothesis : searches[i].results()) {
-      const Completion& completion = results[i].emplace_back(completion_of(generator, prompts[i], hypothesis, options));
-      announcer.tell({i, static_cast<int64_t>(results[i].size()) - 1}, completion.text, &completion);
+// Turns the hypotheses of a prompt into texts as soon as they are found.
+class PromptSearch final : public SearchListener {
+ public:
+  PromptSearch(const TextGenerator& generator, size_t prompt, const std::vector<TokenId>& tokens,
+               const GenerationOptions& options, Announcer& announcer)
+      : generator_(generator), prompt_(prompt), tokens_(tokens), options_(options), announcer_(announcer) {}
+
+  void on_results(std::vector<Hypothesis> results) override {
+    for (const Hypothesis& hypothesis : results) {
+      const Completion& completion =
+          completions_.emplace_back(completion_of(generator_, tokens_, hypothesis, options_));
+      announcer_.tell({prompt_, std::ssize(completions_) - 1}, {completion.each, completion.text, &completion});
     }
   }
+
+  std::vector<Completion> completions() { return std::move(completions_); }
+
+ private:
+  const TextGenerator& generator_;
+  size_t prompt_;
+  const std::vector<TokenId>& tokens_;
+  const GenerationOptions& options_;
+  Announcer& announcer_;
+  std::vector<Completion> completions_;
+};
+
+Results search_texts(const TextGenerator& generator, const Prompts& prompts, const GenerationOptions& options,
+                     const SearchRules& rules, GenerationListener* listener) {
+  const TranslationOptions wanted{.beam = options.beam,
+                                  .n_best = options.samples,
+                                  .each = options.each,
+                                  .repetition_penalty = options.sampling.repetition_penalty,
+                                  .likeliest = options.likeliest};
+  const Sampler greedy({.temperature = 0.0}, rules.tokens);
+  const std::vector<std::vector<int32_t>> ids = ids_of_all(prompts);
+  Announcer announcer(listener);
+  std::deque<PromptSearch> found;
+  std::deque<SearchRequest> searches;
+  std::vector<Request*> requests;
+  for (size_t i = 0; i < prompts.size(); ++i) {
+    const SearchTask task{{}, ids[i], room_after(generator, ids[i].size(), options)};
+    PromptSearch& of_prompt = found.emplace_back(generator, i, prompts[i], options, announcer);
+    requests.push_back(&searches.emplace_back(task, wanted, rules, greedy, &of_prompt));
+  }
+  generator.scheduler.run(requests, options.interruption, options.sharing);
+  std::ranges::for_each(searches, require_finished);
+  Results results;
+  std::ranges::transform(found, std::back_inserter(results), &PromptSearch::completions);
   return results;
 }
 
@@ -328,6 +373,7 @@ void validate(const GenerationOptions& options) {
   validate(options.sampling);
   constexpr std::string_view kWhere = "generation";
   require_option(options.max_tokens >= 1, kWhere, "max tokens", options.max_tokens, "at least 1");
+  validate_likeliest(options.likeliest, options.each, kWhere);
   validate(options.rules);
   require_option(options.rules.min_length <= options.max_tokens, kWhere, "min tokens", options.rules.min_length,
                  fmt::format("at most the max tokens of {}", options.max_tokens));

@@ -78,8 +78,9 @@ std::string TextStream::decode(size_t first, size_t last) const {
   return decode_text(tokenizer_, std::span(tokens_).subspan(first, last - first));
 }
 
-std::string TextStream::release(std::string text) {
-  text = std::exchange(pending_, "") + text;
+std::string TextStream::release(const std::string& decoded) {
+  length_ += decoded.size();
+  const std::string text = std::exchange(pending_, "") + decoded;
   size_t end = std::string::npos;
   for (const std::string& stop : stops_) {
     end = std::min(end, text.find(stop));

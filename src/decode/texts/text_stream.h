@@ -19,6 +19,8 @@ class TextStream {
 
   // The text that has become certain with this token.
   std::string add(TokenId token);
+  // Where the text of the next token begins: the bytes of all complete characters so far, also of what is held back.
+  size_t length() const { return length_; }
   // A stop text has appeared: the text ended before it, and no more tokens should be added.
   bool stopped() const { return stopped_; }
   // What was held back. To be called at the end, unless a stop text has appeared.
@@ -26,13 +28,14 @@ class TextStream {
 
  private:
   std::string decode(size_t first, size_t last) const;
-  std::string release(std::string text);
+  std::string release(const std::string& decoded);
 
   const Tokenizer& tokenizer_;
   std::span<const std::string> stops_;
   // The next piece is found by decoding the tokens from first_ on; the text of those before known_ has been returned.
   std::vector<TokenId> tokens_;
   size_t first_ = 0, known_ = 0;
+  size_t length_ = 0;
   std::string pending_;  // decoded, but perhaps the first part of a stop text
   bool stopped_ = false;
 };

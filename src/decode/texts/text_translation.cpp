@@ -8,10 +8,11 @@
 #include <utility>
 
 #include "decode/scoring/forced_texts.h"
-#include "decode/search/scored_tokens.h"
-#include "decode/texts/alignment.h"
+#include "decode/texts/finished_lines.h"
+#include "decode/texts/scored_tokens.h"
+#include "decode/texts/search_events.h"
 #include "decode/texts/translation_frame.h"
-#include "decode/texts/unknown_words.h"
+#include "decode/texts/translation_news.h"
 #include "text/token_ids.h"
 #include "text/unicode/unicode.h"
 
@@ -43,13 +44,6 @@ std::vector<int32_t> tokens_of_line(const Tokenizer& tokenizer, const std::strin
     ids.resize(static_cast<size_t>(std::max<int64_t>(0, room.max_length - room.around)));
   }
   return ids;
-}
-
-// Decoded text may contain any character: tokenizers of characters and bytes have a token for the line break.
-std::string without_line_breaks(std::string text) {
-  std::ranges::replace_if(
-      text, [](char c) { return c == '\n' || c == '\r'; }, ' ');
-  return text;
 }
 
 // The indices of the sources that are not empty.
@@ -154,9 +148,10 @@ SearchRules rules_of(const TextTranslator& translator, const TranslationFrame& f
 TranslatedLine line_of(const Tokenizer& target, Hypothesis&& hypothesis, EachToken each) {
   std::vector<ScoredToken> scores;
   if (each == EachToken::listed) {
-    scores = scored(target, hypothesis);
+    TextStream stream(target, {}, {});
+    scores = scored(target, hypothesis, stream);
   }
-  return {.translation = {.text = without_line_breaks(target.decode(tokens_of(hypothesis.tokens))),
+  return {.translation = {.text = translation_text(target, hypothesis.tokens),
                           .score = hypothesis.score,
                           .log_probability = hypothesis.log_probability,
                           .tokens = std::ssize(hypothesis.token_log_probabilities),
@@ -166,11 +161,6 @@ TranslatedLine line_of(const Tokenizer& target, Hypothesis&& hypothesis, EachTok
 }
 
 TranslatedLine empty_line() { return {.translation = {.text = "", .tokens = 1, .alignment = {}}, .ids = {}}; }
-
-// The tokens of lines, and what their translations begin with.
-struct SearchedLines {
-  std::vector<std::vector<int32_t>> sources, first;
-};
 
 // The tokens that each line's translations may have, where there is a shortlist; none for a blank line.
 std::vector<std::vector<int32_t>> candidates_of(const TextTranslator& translator, const SearchedLines& lines,
@@ -188,99 +178,22 @@ std::vector<std::vector<int32_t>> candidates_of(const TextTranslator& translator
   return candidates;
 }
 
-using TranslatedLines = std::vector<std::vector<TranslatedLine>>;
-
-// Translations that the model wrote, which it does not for blank lines.
-struct ModelTranslations {
-  std::vector<std::vector<int32_t>> sources, targets;
-  std::vector<TranslatedLine*> lines;
-  std::vector<size_t> numbers;  // of the lines that they translate
+// Lines that are being translated, with all that their translations depend on.
+struct Lines {
+  const TextTranslator& translator;
+  std::span<const std::string> texts;
+  const SearchedLines& searched;
+  const TranslationOptions& options;
+  const SearchRules& rules;
 };
 
-template <class Select>
-ModelTranslations translations_of(const std::vector<std::vector<int32_t>>& sources, TranslatedLines& translated,
-                                  const Select& wanted) {
-  ModelTranslations found;
-  for (size_t i = 0; i < sources.size(); ++i) {
-    for (TranslatedLine& line : translated[i]) {
-      if (sources[i].size() > 1 && wanted(line)) {
-        found.sources.push_back(sources[i]);
-        found.targets.push_back(line.ids);
-        found.lines.push_back(&line);
-        found.numbers.push_back(i);
-      }
-    }
+std::vector<TranslatedLine> lines_of(const Lines& lines, std::vector<Hypothesis> hypotheses) {
+  std::vector<TranslatedLine> found;
+  found.reserve(hypotheses.size());
+  for (Hypothesis& hypothesis : hypotheses) {
+    found.push_back(line_of(lines.translator.tokenizers.target, std::move(hypothesis), lines.options.each));
   }
   return found;
-}
-
-// Calls use(inference) with the backend of a lane.
-template <class Use>
-void on_a_lane(const TextTranslator& translator, const Use& use) {
-  translator.scheduler.lanes().run(
-      1, [&](size_t, Backend& backend) { use(translator.scheduler.inference().on(backend)); });
-}
-
-std::vector<std::vector<int64_t>> aligned(const TextTranslator& translator, const ModelTranslations& translations,
-                                          const SearchRules& rules) {
-  std::vector<std::vector<int64_t>> positions;
-  on_a_lane(translator, [&](const Inference& inference) {
-    positions = align_pairs(inference, {.sources = translations.sources, .targets = translations.targets}, rules);
-  });
-  return positions;
-}
-
-void align_lines(const TextTranslator& translator, const std::vector<std::vector<int32_t>>& sources,
-                 const SearchRules& rules, TranslatedLines& translated) {
-  const ModelTranslations all = translations_of(sources, translated, [](const TranslatedLine&) { return true; });
-  const std::vector<std::vector<int64_t>> positions = aligned(translator, all, rules);
-  for (size_t k = 0; k < positions.size(); ++k) {
-    std::vector<AlignedPair>& alignment = all.lines[k]->translation.alignment;
-    for (const int64_t source : positions[k]) {
-      alignment.push_back({source, static_cast<int64_t>(alignment.size())});
-    }
-  }
-}
-
-// Replaces each unknown word by the source's word that it attends to most.
-void copy_unknown_words(const TextTranslator& translator, const SearchedLines& searched,
-                        std::span<const std::string> lines, const SearchRules& rules, TranslatedLines& translated) {
-  const int32_t unknown = translator.tokenizers.target.special().unk.value;
-  const auto is_unknown = [unknown](int32_t token) { return token == unknown; };
-  const ModelTranslations with_unknown = translations_of(searched.sources, translated, [&](const TranslatedLine& line) {
-    return std::ranges::any_of(line.ids, is_unknown);
-  });
-  const std::vector<std::vector<int64_t>> positions = aligned(translator, with_unknown, rules);
-  for (size_t k = 0; k < positions.size(); ++k) {
-    const std::vector<std::string> words =
-        words_of_tokens(translator.tokenizers.source, lines[with_unknown.numbers[k]]);
-    std::vector<std::string> copied;
-    for (size_t t = 0; t < positions[k].size(); ++t) {
-      if (is_unknown(with_unknown.targets[k][t])) {
-        const auto source = static_cast<size_t>(positions[k][t]);
-        copied.push_back(source < words.size() ? words[source] : "");
-      }
-    }
-    std::string& text = with_unknown.lines[k]->translation.text;
-    text = replace_unknown(translator.tokenizers.target, text, copied);
-  }
-}
-
-// Adds the coverage penalty to the scores, and sorts the translations by them.
-void add_coverage(const TextTranslator& translator, const std::vector<std::vector<int32_t>>& sources,
-                  const TranslationOptions& options, const SearchRules& rules, TranslatedLines& translated) {
-  const ModelTranslations all = translations_of(sources, translated, [](const TranslatedLine&) { return true; });
-  std::vector<double> coverage;
-  on_a_lane(translator, [&](const Inference& inference) {
-    coverage = coverage_of_pairs(inference, {.sources = all.sources, .targets = all.targets}, rules);
-  });
-  for (size_t k = 0; k < coverage.size(); ++k) {
-    all.lines[k]->translation.score += options.coverage_penalty * coverage[k];
-  }
-  for (std::vector<TranslatedLine>& line : translated) {
-    std::ranges::stable_sort(line, std::greater(), [](const TranslatedLine& l) { return l.translation.score; });
-    line.resize(std::min(line.size(), static_cast<size_t>(options.n_best)));
-  }
 }
 
 using Steps = std::vector<std::vector<SearchedToken>>;
@@ -294,44 +207,110 @@ Steps with_pieces(const Tokenizer& target, Steps steps) {
   return steps;
 }
 
-// Translates the lines that are not blank.
-void search_lines(const TextTranslator& translator, const SearchedLines& lines, const TranslationOptions& options,
-                  const SearchRules& rules, const LineName& name, std::vector<std::vector<TranslatedLine>>& results) {
-  const Sampler greedy({.temperature = 0.0}, rules.tokens);
-  const std::vector<std::vector<int32_t>>& sources = lines.sources;
-  const int64_t max_length = translator.scheduler.inference().max_length();
-  const std::vector<size_t> order = longest_first(sources);
-  const std::vector<std::vector<int32_t>> candidates = candidates_of(translator, lines, rules.forced);
-  const bool lists_steps = options.steps == SearchSteps::listed && options.groups == 1 && options.alternatives == 0;
-  std::vector<Steps> steps(lists_steps ? sources.size() : 0);
-  std::deque<SearchRequest> searches;
-  std::vector<Request*> requests;
-  for (const size_t i : order) {
-    const size_t prefix = lines.first[i].size() - 1;
-    const auto forced = static_cast<size_t>(rules.forced.tokens());
-    const SearchTask task{sources[i],
-                          lines.first[i],
-                          max_target_length(options, {sources[i].size(), prefix, forced}, max_length),
-                          static_cast<int64_t>(prefix),
-                          candidates[i],
-                          lists_steps ? &steps[i] : nullptr};
-    if (!rules.forced.empty()) {
-      require_room(rules.forced, std::span(lines.first[i]).subspan(1), task.max_length, name_line(name, i));
+// The searches of the lines that are not blank, the longest first.
+class LineSearches {
+ public:
+  // Where there are events, the searches are to be run by them.
+  LineSearches(const Lines& lines, const LineName& name, SearchEvents* events)
+      : lines_(lines),
+        greedy_({.temperature = 0.0}, lines.rules.tokens),
+        order_(longest_first(lines.searched.sources)),
+        candidates_(candidates_of(lines.translator, lines.searched, lines.rules.forced)) {
+    const TranslationOptions& options = lines.options;
+    if (options.steps == SearchSteps::listed && options.groups == 1 && options.alternatives == 0) {
+      steps_.resize(lines.texts.size());
     }
-    requests.push_back(&searches.emplace_back(task, options, rules, greedy));
-  }
-  translator.scheduler.run(requests, options.interruption, options.sharing);
-  for (size_t k = 0; k < order.size(); ++k) {
-    require_finished(searches[k]);
-    std::vector<TranslatedLine>& result = results[order[k]];
-    result.clear();
-    for (Hypothesis& hypothesis : searches[k].results()) {
-      result.push_back(line_of(translator.tokenizers.target, std::move(hypothesis), options.each));
-    }
-    if (lists_steps) {
-      result.front().translation.steps = with_pieces(translator.tokenizers.target, std::move(steps[order[k]]));
+    for (const size_t i : order_) {
+      requests_.push_back(&searches_.emplace_back(task_of(i, name), lines.options, lines.rules, greedy_,
+                                                  events == nullptr ? nullptr : &events->listener(i)));
     }
   }
+
+  std::span<Request* const> requests() const { return requests_; }
+  const std::vector<size_t>& order() const { return order_; }
+  // InterruptedError if one was interrupted.
+  void require_finished() const { std::ranges::for_each(searches_, heed::require_finished); }
+  std::vector<Hypothesis> results(size_t k) { return searches_[k].results(); }
+  // Adds the steps of a line's search, where they are listed, to what is found of it in the end.
+  void add_steps(size_t line, std::vector<TranslatedLine>& found) {
+    if (!steps_.empty()) {
+      found.front().translation.steps = with_pieces(lines_.translator.tokenizers.target, std::move(steps_[line]));
+    }
+  }
+
+ private:
+  SearchTask task_of(size_t line, const LineName& name) {
+    const std::vector<int32_t>& source = lines_.searched.sources[line];
+    const std::vector<int32_t>& first = lines_.searched.first[line];
+    const ForcedPhrases& phrases = lines_.rules.forced;
+    const size_t prefix = first.size() - 1;
+    const auto forced = static_cast<size_t>(phrases.tokens());
+    const int64_t limit = max_target_length(lines_.options, {source.size(), prefix, forced},
+                                            lines_.translator.scheduler.inference().max_length());
+    if (!phrases.empty()) {
+      require_room(phrases, std::span(first).subspan(1), limit, name_line(name, line));
+    }
+    return {source,
+            first,
+            limit,
+            static_cast<int64_t>(prefix),
+            candidates_[line],
+            steps_.empty() ? nullptr : &steps_[line]};
+  }
+
+  const Lines& lines_;
+  const Sampler greedy_;
+  const std::vector<size_t> order_;
+  const std::vector<std::vector<int32_t>> candidates_;
+  std::vector<Steps> steps_;  // of each line, where they are listed
+  std::deque<SearchRequest> searches_;
+  std::vector<Request*> requests_;
+};
+
+void search_lines(const Lines& lines, const LineName& name, TranslatedLines& results) {
+  LineSearches searches(lines, name, nullptr);
+  lines.translator.scheduler.run(searches.requests(), lines.options.interruption, lines.options.sharing);
+  searches.require_finished();
+  for (size_t k = 0; k < searches.order().size(); ++k) {
+    results[searches.order()[k]] = lines_of(lines, searches.results(k));
+  }
+  finish_lines(lines.translator, lines.searched, lines.texts, lines.options, lines.rules, results);
+  for (const size_t line : searches.order()) {
+    searches.add_steps(line, results[line]);
+  }
+}
+
+// The same, where each line is finished as soon as its search has ended.
+void search_and_tell(const Lines& lines, const LineName& name, TranslationListener& listener,
+                     TranslatedLines& results) {
+  const TextTranslator& translator = lines.translator;
+  const std::span<const std::string> texts = lines.texts;
+  const SearchedLines& searched = lines.searched;
+  const TranslationOptions& options = lines.options;
+  const SearchRules& rules = lines.rules;
+  const bool grows = GroupSearch::width(options) == 1 && options.unknown != UnknownWords::copy;
+  SearchEvents events(grows ? SearchEvents::Growth::told : SearchEvents::Growth::left_out);
+  LineSearches searches(lines, name, &events);
+  TranslationNews news(translator.tokenizers.target, options.each, listener);
+  for (size_t i = 0; i < texts.size(); ++i) {
+    if (searched.sources[i].empty()) {
+      news.ready(i, results[i]);
+    }
+  }
+  const auto take = [&](SearchEvent&& event) {
+    const size_t i = event.search;
+    if (!event.results) {
+      news.grown(i, event.grown);
+      return;
+    }
+    TranslatedLines one{lines_of(lines, std::move(*event.results))};
+    finish_lines(translator, {{searched.sources[i]}, {searched.first[i]}}, texts.subspan(i, 1), options, rules, one);
+    results[i] = std::move(one.front());
+    searches.add_steps(i, results[i]);
+    news.ready(i, results[i]);
+  };
+  events.run(translator.scheduler, searches.requests(), {options.interruption, options.sharing}, take);
+  searches.require_finished();
 }
 
 }  // namespace
@@ -344,7 +323,7 @@ std::vector<int32_t> source_tokens(const TextTranslator& translator, std::string
 std::vector<std::vector<TranslatedLine>> translate_lines(const TextTranslator& translator,
                                                          std::span<const std::string> lines,
                                                          const TranslationOptions& options, const LineName& name,
-                                                         TooLong too_long) {
+                                                         TooLong too_long, TranslationListener* listener) {
   require<ConfigError>(GroupSearch::width(options) == 1 || !translator.scheduler.drafts(), "translation",
                        "drafts do not serve beam search: leave out the drafts, or the beam of {}",
                        GroupSearch::width(options));
@@ -369,15 +348,11 @@ std::vector<std::vector<TranslatedLine>> translate_lines(const TextTranslator& t
     }
   }
   std::vector<std::vector<TranslatedLine>> results(lines.size(), {empty_line()});
-  search_lines(translator, searched, options, rules, name, results);
-  if (options.coverage_penalty > 0.0) {
-    add_coverage(translator, sources, options, rules, results);
-  }
-  if (options.unknown == UnknownWords::copy) {
-    copy_unknown_words(translator, searched, lines, rules, results);
-  }
-  if (options.alignments == Alignments::pieces) {
-    align_lines(translator, sources, rules, results);
+  const Lines all{translator, lines, searched, options, rules};
+  if (listener == nullptr) {
+    search_lines(all, name, results);
+  } else {
+    search_and_tell(all, name, *listener, results);
   }
   return results;
 }

@@ -43,7 +43,8 @@ std::vector<int32_t> source_tokens(const TextTranslator& translator, std::string
 std::vector<std::vector<TranslatedLine>> translate_lines(const TextTranslator& translator,
                                                          std::span<const std::string> lines,
                                                          const TranslationOptions& options, const LineName& name,
-                                                         TooLong too_long = TooLong::refuse);
+                                                         TooLong too_long = TooLong::refuse,
+                                                         TranslationListener* listener = nullptr);
 
 // The log-probability of each line's translation. FormatError as above, for either side.
 std::vector<PairScore> score_lines(const TextTranslator& translator, const LinePairs& pairs, const LinePairName& name,

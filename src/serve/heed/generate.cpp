@@ -4,29 +4,28 @@
 namespace heed::serve {
 namespace {
 
-// Sends what is written as events, as it is written.
-class EventsOfTexts final : public GenerationListener {
- public:
-  explicit EventsOfTexts(Call& call) : call_(call) {}
+std::string event_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
+// Counts the times between tokens and, for a stream, sends what is written as it is written.
+class WrittenTexts final : public GenerationListener {
+ public:
+  WrittenTexts(Call& call, bool is_streamed) : call_(call), is_streamed_(is_streamed) {}
+
+  void on_token(const Text& text, const ScoredToken& token) override {
+    if (is_streamed_) {
+      call_.send_event(event_of({{"sample", text.sample}, {"token", json_of_token(token)}}));
+    }
+  }
   void on_piece(const Text& text, std::string_view piece) override {
     call_.count_token();
-    call_.send_event(
-        Json{{"sample", text.sample}, {"text", piece}}.dump(-1, ' ', false, Json::error_handler_t::replace));
+    if (is_streamed_) {
+      call_.send_event(event_of({{"sample", text.sample}, {"text", piece}}));
+    }
   }
 
  private:
   Call& call_;
-};
-
-// Counts the times between tokens of answers that are not streamed.
-class TimesOfTexts final : public GenerationListener {
- public:
-  explicit TimesOfTexts(Call& call) : call_(call) {}
-  void on_piece(const Text& /*text*/, std::string_view /*piece*/) override { call_.count_token(); }
-
- private:
-  Call& call_;
+  bool is_streamed_;
 };
 
 GenerationOptions take_options(Fields& fields, const Call& call, GenerationOptions options) {
@@ -38,7 +37,9 @@ GenerationOptions take_options(Fields& fields, const Call& call, GenerationOptio
   Fields::take(fields.text("regex"), options.regex);
   Fields::take(fields.texts("choices", 1000), options.choices);
   Fields::take(fields.texts("force", 100), options.force);
-  options.each = fields.flag("tokens").value_or(false) ? EachToken::listed : EachToken::left_out;
+  const ListedTokens listed = take_listed_tokens(fields);
+  options.each = listed.each;
+  options.likeliest = listed.likeliest;
   options.too_long = fields.flag("cut_prompt").value_or(false) ? TooLong::truncate : TooLong::refuse;
   take_sampling(fields, options.sampling);
   take_rules(fields, call, options.rules);
@@ -68,18 +69,18 @@ void generate(Call& call) {
   fields.finish();
   options.interruption = call.interruption();
   options.sharing = call.sharing();
-  EventsOfTexts events(call);
-  TimesOfTexts times(call);
-  GenerationListener* const listener = is_streamed ? static_cast<GenerationListener*>(&events) : &times;
-  const auto found = generator.generate(prompts, options, listener, [](size_t) { return std::string("prompt"); });
+  const auto name = [](size_t) { return std::string("prompt"); };
+  call.count(generator.count_tokens(prompts.front(), options, "prompt"), 0);
+  WrittenTexts written(call, is_streamed);
+  const auto found = generator.generate(prompts, options, &written, name);
   Json texts = Json::array();
   for (const Completion& completion : found.front()) {
     call.count(0, completion.tokens);
     texts.push_back(to_json(completion, options));
   }
-  const Json answer{{"model", model.name()}, {"texts", std::move(texts)}};
+  const Json answer{{"model", model.name()}, {"prompt_tokens", call.read()}, {"texts", std::move(texts)}};
   if (is_streamed) {
-    call.end_events(answer.dump(-1, ' ', false, Json::error_handler_t::replace));
+    call.end_events(event_of(answer));
   } else {
     call.answer(answer);
   }

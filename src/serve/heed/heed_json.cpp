@@ -1,9 +1,32 @@
 #include "serve/heed/heed_json.h"
 
+#include "text/unicode/unicode.h"
+
 namespace heed::serve {
 
+namespace {
+
+Json json_of_likely(const LikelyToken& token) {
+  Json json{{"piece", token.piece}, {"id", token.id}, {"log_probability", token.log_probability}};
+  if (token.bytes) {
+    // A part of a character has no text.
+    json["text"] = find_invalid_utf8(*token.bytes) ? Json() : Json(*token.bytes);
+  }
+  return json;
+}
+
+}  // namespace
+
 Json json_of_token(const ScoredToken& token) {
-  return {{"piece", token.piece}, {"log_probability", token.log_probability}};
+  Json json = json_of_likely(token);
+  json["offset"] = token.text_offset;
+  if (!token.likeliest.empty()) {
+    json["top"] = Json::array();
+    for (const LikelyToken& likely : token.likeliest) {
+      json["top"].push_back(json_of_likely(likely));
+    }
+  }
+  return json;
 }
 
 Json json_of_tokens(const std::vector<ScoredToken>& tokens) {
@@ -39,6 +62,12 @@ std::string take_prompt(Fields& fields, const ServedModel& model, GenerationOpti
   }
   options.marks = PromptMarks::spelled;
   return model.chat().prompt(Json{{"messages", *messages}}.dump(), "messages") + prefix;
+}
+
+ListedTokens take_listed_tokens(Fields& fields) {
+  const int64_t likeliest = fields.integer("top_tokens", 0, kMaxLikeliest).value_or(0);
+  const bool are_listed = fields.flag("tokens").value_or(false) || likeliest > 0;
+  return {are_listed ? EachToken::listed : EachToken::left_out, likeliest};
 }
 
 void take_rules(Fields& fields, const Call& call, WritingRules& rules) {

@@ -90,7 +90,7 @@ void next_tokens(Call& call) {
   fields.finish();
   const LikelyTokens found = model.generator().next_tokens(prompt, top, options);
   Json tokens = Json::array();
-  for (const LikelyToken& token : found.tokens) {
+  for (const NextToken& token : found.tokens) {
     tokens.push_back({{"piece", token.piece},
                       {"id", token.id},
                       {"text", token.text},

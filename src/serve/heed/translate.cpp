@@ -10,7 +10,7 @@ constexpr double kMaxPenalty = 10.0;
 struct TranslateRequest {
   std::vector<std::string> texts;
   TranslationOptions options;
-  bool lists_source_pieces = false;
+  bool lists_source_pieces = false, is_streamed = false;
 };
 
 void take_search(Fields& fields, const Call& call, TranslationOptions& options) {
@@ -39,9 +39,12 @@ TranslateRequest take_request(Fields& fields, const Call& call, TranslationOptio
   TranslationOptions& chosen = request.options;
   take_search(fields, call, chosen);
   chosen.alignments = fields.flag("align").value_or(false) ? Alignments::pieces : Alignments::none;
-  chosen.each = fields.flag("tokens").value_or(false) ? EachToken::listed : EachToken::left_out;
+  const ListedTokens listed = take_listed_tokens(fields);
+  chosen.each = listed.each;
+  chosen.likeliest = listed.likeliest;
   chosen.steps = fields.flag("trace").value_or(false) ? SearchSteps::listed : SearchSteps::left_out;
   request.lists_source_pieces = fields.flag("source_pieces").value_or(false);
+  request.is_streamed = fields.flag("stream").value_or(false);
   if (const auto prefix = fields.text("prefix")) {
     chosen.prefixes.assign(request.texts.size(), *prefix);
   }
@@ -89,6 +92,37 @@ Json json_of_steps(const std::vector<std::vector<SearchedToken>>& steps) {
   return all;
 }
 
+Json json_of_line(std::span<const Translation> line, const TranslationOptions& options) {
+  Json translations = Json::array();
+  for (const Translation& one : line) {
+    translations.push_back(to_json(one, options));
+  }
+  return translations;
+}
+
+std::string translation_event(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+// Sends translations as they are written.
+class WrittenTranslations final : public TranslationListener {
+ public:
+  WrittenTranslations(Call& call, const TranslationOptions& options) : call_(call), options_(options) {}
+
+  void on_token(size_t line, const ScoredToken& token) override {
+    call_.send_event(translation_event({{"line", line}, {"token", json_of_token(token)}}));
+  }
+  void on_piece(size_t line, std::string_view piece) override {
+    call_.count_token();
+    call_.send_event(translation_event({{"line", line}, {"text", piece}}));
+  }
+  void on_translations(size_t line, std::span<const Translation> translations) override {
+    call_.send_event(translation_event({{"line", line}, {"translations", json_of_line(translations, options_)}}));
+  }
+
+ private:
+  Call& call_;
+  const TranslationOptions& options_;
+};
+
 }  // namespace
 
 void translate(Call& call) {
@@ -99,69 +133,30 @@ void translate(Call& call) {
   TranslateRequest request = take_request(fields, call, translator.with_defaults());
   request.options.interruption = call.interruption();
   request.options.sharing = call.sharing();
+  const auto name = [](size_t i) { return fmt::format("texts[{}]", i); };
+  WrittenTranslations written(call, request.options);
   const auto found =
-      translator.translate(request.texts, request.options, [](size_t i) { return fmt::format("texts[{}]", i); });
+      translator.translate(request.texts, request.options, name, request.is_streamed ? &written : nullptr);
   Json lines = Json::array();
   for (const std::vector<Translation>& line : found) {
-    Json translations = Json::array();
     for (const Translation& one : line) {
       call.count(0, one.tokens);
-      translations.push_back(to_json(one, request.options));
     }
-    Json answered{{"translations", std::move(translations)}};
+    Json answered{{"translations", json_of_line(line, request.options)}};
     if (request.options.steps == SearchSteps::listed) {
-      answered["steps"] = json_of_steps(found[lines.size()].front().steps);
+      answered["steps"] = json_of_steps(line.front().steps);
     }
     if (request.lists_source_pieces) {
       answered["source_pieces"] = translator.source_pieces(request.texts[lines.size()]);
     }
     lines.push_back(std::move(answered));
   }
-  call.answer({{"model", model.name()}, {"lines", std::move(lines)}});
-}
-
-// Of translations, given their sources, or of texts.
-void score(Call& call) {
-  const Json body = parse_json(call.request().body);
-  Fields fields(body);
-  const ServedModel& model = call.model(fields.text("model").value_or(""));
-  Json scores = Json::array();
-  if (model.kind() == ModelKind::translator) {
-    const std::vector<std::string> sources = take_texts(fields, "sources", "source", call);
-    const std::vector<std::string> targets = take_texts(fields, "targets", "target", call);
-    const LanguagePair languages{fields.text("source_language").value_or(""),
-                                 fields.text("target_language").value_or("")};
-    fields.finish();
-    if (sources.size() != targets.size()) {
-      refuse_field("targets", "has {} texts for {} sources", targets.size(), sources.size());
-    }
-    const auto name = [](const char* side) { return [side](size_t i) { return fmt::format("{}[{}]", side, i); }; };
-    for (const PairScore& pair :
-         model.translator().score({sources, targets}, {name("sources"), name("targets")}, languages)) {
-      scores.push_back({{"log_probability", pair.log_probability}, {"tokens", pair.tokens}});
-    }
+  const Json answer{{"model", model.name()}, {"lines", std::move(lines)}};
+  if (request.is_streamed) {
+    call.end_events(translation_event(answer));
   } else {
-    const Generator& generator = model.generator();
-    const std::vector<std::string> texts = take_texts(fields, "texts", "text", call);
-    const bool lists_tokens = fields.flag("tokens").value_or(false);
-    fields.finish();
-    for (size_t i = 0; i < texts.size(); ++i) {
-      const Perplexity found = generator.perplexity(
-          texts[i], {.each = lists_tokens ? EachToken::listed : EachToken::left_out}, fmt::format("texts[{}]", i));
-      Json one{{"log_probability", -found.nats_per_token * static_cast<double>(found.tokens)},
-               {"tokens", found.tokens},
-               {"perplexity", found.perplexity},
-               {"bits_per_byte", found.bits_per_byte}};
-      if (lists_tokens) {
-        one["each"] = Json::array();
-        for (const TokenSurprisal& token : found.each) {
-          one["each"].push_back({{"piece", token.piece}, {"log_probability", -token.nats}});
-        }
-      }
-      scores.push_back(std::move(one));
-    }
+    call.answer(answer);
   }
-  call.answer({{"model", model.name()}, {"scores", std::move(scores)}});
 }
 
 }  // namespace heed::serve

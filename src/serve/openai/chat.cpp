@@ -47,7 +47,7 @@ TextRequest read_chat(Fields& fields, Call& call) {
   read_seed(fields, options.sampling);
   read_stop(fields, options);
   if (const Json* format = fields.find("response_format")) {
-    read_format(*format, "response_format", options.regex);
+    read_format(*format, "response_format", SchemaPlace::inside, options.regex);
   }
   refuse_unsupported_of_chat(fields);
   accept_harmless(fields);

@@ -60,7 +60,7 @@ CompletionRequest read_completion(Fields& fields, Call& call) {
   read_seed(fields, options.sampling);
   read_stop(fields, options);
   if (const Json* format = fields.find("response_format")) {
-    read_format(*format, "response_format", options.regex);
+    read_format(*format, "response_format", SchemaPlace::inside, options.regex);
   }
   request.echoes = fields.flag("echo").value_or(false);
   fields.only("suffix", "", "the model does not fill gaps");

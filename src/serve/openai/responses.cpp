@@ -43,7 +43,7 @@ void read_text_options(Fields& fields, std::string& regex) {
   }
   Fields parts(*given, "text.");
   if (const Json* format = parts.find("format")) {
-    read_format(*format, "text.format", regex);
+    read_format(*format, "text.format", SchemaPlace::beside, regex);
   }
   refuse_fields(parts, {{"verbosity", "say in a message how long the answer should be"}});
   parts.finish();

@@ -9,7 +9,7 @@ constexpr std::chrono::seconds kMinute{60}, kDay{86400};
 
 std::optional<std::chrono::seconds> Quotas::until_room(Window& window, std::chrono::seconds length, int64_t limit,
                                                        Clock::time_point now) {
-  if (now - window.since >= length) {
+  if (window.since == Clock::time_point{} || now - window.since >= length) {
     window = {now, 0};
   }
   if (limit == 0 || window.used < limit) {

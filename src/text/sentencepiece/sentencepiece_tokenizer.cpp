@@ -127,8 +127,9 @@ class SentencePieceTokenizer final : public Tokenizer {
   std::string serialize() const override { return bytes_; }
 
   // SentencePiece's own decoding of models from elsewhere drops spaces by other rules.
-  std::optional<std::string> bytes_of(TokenId token) const override {
-    return own_ ? std::optional(texts_[static_cast<size_t>(token.value)]) : std::nullopt;
+  std::optional<std::string> bytes_of(TokenId token) const override { return own_ ? token_bytes(token) : std::nullopt; }
+  std::optional<std::string> token_bytes(TokenId token) const override {
+    return texts_[static_cast<size_t>(token.value)];
   }
   bool drops_first_space() const override { return true; }
 

@@ -154,7 +154,15 @@ class Generate(LanguageModelTest):
                 self.assertEqual(len(pieces), found["tokens"])
                 self.assertAlmostEqual(sum(token["log_probability"] for token in found["each"]),
                                        found["log_probability"], 4)
+        listed = self.objects("--max-tokens", 8, "--temperature", 0, "--token-scores", "--likeliest", 3, text="A man\n")[0]
+        for token in listed["each"]:
+            likeliest = [other["log_probability"] for other in token["likeliest"]]
+            self.assertEqual(len(likeliest), 3)
+            self.assertEqual(likeliest, sorted(likeliest, reverse=True))
+            self.assertLessEqual(token["log_probability"], likeliest[0])
         for options, mentions in [(["--min-tokens", 300], ["300", "200"]), (["--no-repeat-ngram", -1], ["-1"]),
+                                  (["--json", "--likeliest", 3], ["--token-scores"]),
+                                  (["--json", "--token-scores", "--likeliest", 21], ["21", "0 to 20"]),
                                   (["--token-scores"], ["--json"])]:
             self.assert_refused("generate", "--model", self.model, *options, text="", mentions=mentions)
 

@@ -6,6 +6,8 @@ const require = createRequire(process.env.HEED_CLIENTS + "/");
 const { default: OpenAI } = require("openai");
 const { ChatOpenAI, OpenAI: CompletionOpenAI, OpenAIEmbeddings } = require("@langchain/openai");
 const { createParser } = require("eventsource-parser");
+const { zodResponseFormat } = require("openai/helpers/zod");
+const { z } = require("zod");
 
 const address = process.argv[2];
 const client = new OpenAI({ baseURL: address + "/v1", apiKey: "none", maxRetries: 0 });
@@ -46,6 +48,10 @@ const final = await helper.finalChatCompletion();
 found.helper_chat = final.choices.map((choice) => [choice.index, choice.message.role, choice.message.content, choice.finish_reason]);
 found.helper_usage = await helper.totalUsage();
 
+const Answer = z.object({ answer: z.enum(["yes", "no"]), sure: z.boolean() });
+const parsed = await client.chat.completions.parse({ ...chat, max_tokens: 100, response_format: zodResponseFormat(Answer, "answer") });
+found.parsed_answer = parsed.choices[0].message.parsed;
+
 const input = ["Hello", "there"];
 found.embeddings = (await client.embeddings.create({ model: "reads", input })).data.map((one) => Array.from(one.embedding));
 found.embeddings_float =
@@ -72,6 +78,11 @@ const reply = await talk.invoke(pairs);
 found.langchain = [reply.content, reply.response_metadata.finish_reason, reply.usage_metadata.output_tokens];
 found.langchain_streamed = (await listOf(await talk.stream(pairs))).map((chunk) => chunk.content).join("");
 found.langchain_batch = (await talk.batch([pairs, "Hello"])).map((one) => one.content);
+found.langchain_answer = await new ChatOpenAI({ ...langchain, model: "chat", maxTokens: 100 })
+  .withStructuredOutput(Answer, { method: "jsonSchema" }).invoke(pairs);
+const responding = new ChatOpenAI({ ...langchain, model: "chat", maxTokens: 20, useResponsesApi: true });
+found.langchain_response = (await responding.invoke(pairs)).text;
+found.langchain_response_streamed = (await listOf(await responding.stream(pairs))).map((chunk) => chunk.text).join("");
 found.langchain_completion = await new CompletionOpenAI({ ...langchain, model: "text", maxTokens: 20 }).invoke("Hello");
 const embedder = new OpenAIEmbeddings({ ...langchain, model: "reads" });
 found.langchain_embeddings = await embedder.embedDocuments(input);

@@ -89,6 +89,15 @@ class Clients(OpenAiTest):
         completion = self.answer("/v1/completions", model="text", prompt="Hello", temperature=0, max_tokens=20)
         self.assertEqual(self.found["langchain_completion"], completion["choices"][0]["text"])
 
+    def test_langchain_talks_to_responses(self):
+        _, (text,) = self.chat_texts(temperature=0)
+        self.assertEqual(self.found["langchain_response"], text)
+        self.assertEqual(self.found["langchain_response_streamed"], text)
+
+    def test_clients_get_answers_by_their_schema(self):
+        for name in ("parsed_answer", "langchain_answer"):
+            self.assertEqual(set(self.found[name]), {"answer", "sure"}, name)
+
     def test_a_strict_parser_reads_the_stream(self):
         self.assertEqual(self.found["parse_errors"], [])
         events = self.found["parsed"]

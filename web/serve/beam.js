@@ -5,13 +5,13 @@ import {pieceParts, percent} from './words.js';
 const across = 92, down = 34, wide = 74, high = 24, margin = 14;
 
 // `steps`: for each step, hypotheses {parent, piece, log_probability, total, finished}, best first; a parent is a
-// number in the step before.
-export function drawBeam(parent, steps) {
+// number in the step before. `written`: the pieces of what the search chose.
+export function drawBeam(parent, steps, written) {
   parent.textContent = '';
   if (!steps.length) return;
   const most = Math.max(...steps.map(step => step.length));
   const nodes = steps.map((step, s) => step.map((hypothesis, h) => ({...hypothesis, s, h, x: margin + s * across, y: 26 + h * down, lives: false, best: false})));
-  mark(nodes);
+  mark(nodes, written);
   const width = margin * 2 + steps.length * across, height = 34 + most * down;
   const frame = make(parent, 'div', {class: 'scroll beam', tabindex: '0', role: 'region', 'aria-label': 'The beam, step by step'});
   const drawing = document.createElementNS(document.querySelector('svg').namespaceURI, 'svg');
@@ -48,12 +48,12 @@ export function drawBeam(parent, steps) {
 function classOf(node) { return (node.best ? 'best' : node.lives ? 'lives' : 'dead') + (node.finished ? ' finished' : ''); }
 
 // What led to an end, and what led to the best one.
-function mark(nodes) {
+function mark(nodes, written) {
   const ends = nodes.flat().filter(node => node.finished);
   for (let s = 1; s < nodes.length; ++s) for (const node of nodes[s]) node.from = nodes[s - 1][node.parent];
-  const score = node => isNumber(node.score) ? node.score : node.total / (node.s + 1);
-  const last = nodes[nodes.length - 1];
-  const best = ends.reduce((a, b) => !a || score(b) > score(a) ? b : a, null) || last[0];
+  const last = nodes[nodes.length - 1], pathOf = node => node ? [...pathOf(node.from), node.piece] : [];
+  // A prefix goes before the first step.
+  const best = (ends.length ? ends : last).find(node => pathOf(node).join(' ') === written.slice(-node.s - 1).join(' ')) || last[0];
   for (const end of ends.length ? ends : last) for (let node = end; node; node = node.from) node.lives = true;
   for (let node = best; node; node = node.from) node.best = true;
 }

@@ -238,9 +238,9 @@ async function readBeam() {
   if (!line) return;
   try {
     const answer = await newestBeam.run(signal =>
-      postWith({trace: true}, 'heed/translate', {...options(), text: line.text, ...(prefixes[current] ? {prefix: prefixes[current]} : {})}, signal));
+      postWith({trace: true}, 'heed/translate', {...options(), text: line.text, tokens: true, ...(prefixes[current] ? {prefix: prefixes[current]} : {})}, signal));
     const steps = answer && (answer.lines[0].steps || []).map(step => step.hypotheses || step);
-    if (steps && steps.length) drawBeam(box, steps);
+    if (steps && steps.length) drawBeam(box, steps, (answer.lines[0].translations[0].each || []).map(token => token.piece));
     else if (steps) empty(box, 'This server does not tell how the beam grew.');
   } catch (error) {
     empty(box, error.message);

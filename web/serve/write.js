@@ -53,9 +53,7 @@ async function write(first) {
         return;
       }
       firstToken = firstToken || performance.now();
-      const token = {...event.token, text: event.text};
-      branch.tokens.push(token);
-      if (branches[current] === branch) addWritten(token, branch.tokens.length - 1);
+      take(branch, count, event);
     }));
     announce('Written');
   } catch (error) {
@@ -65,6 +63,15 @@ async function write(first) {
   byId('go').hidden = false;
   if (document.activeElement === document.body) byId('go').focus();
   draw();
+}
+
+// A token comes before its text, which may be a part of a character at first; a server that tells no tokens sends texts.
+function take(branch, count, event) {
+  const last = branch.tokens[branch.tokens.length - 1];
+  let token = last;
+  if (event.token || branch.tokens.length === count || last.text) branch.tokens.push(token = {...event.token, text: event.text || ''});
+  else token.text = event.text || '';
+  if (branches[current] === branch) addWritten(token, branch.tokens.length - 1);
 }
 
 // What the end of a stream says of the tokens; their texts came before.

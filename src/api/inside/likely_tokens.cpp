@@ -31,7 +31,7 @@ double log_sum_exp(const std::vector<double>& logits) {
                                          [&](double sum, double logit) { return sum + std::exp(logit - most); }));
 }
 
-// Of an ensemble, the logarithms of the mean probabilities.
+// An ensemble's are the logarithms of the mean probabilities.
 std::vector<double> logits_of_all(const Inference& inference, const std::vector<int32_t>& tokens) {
   const std::vector<Inference> members = inference.members();
   if (members.size() == 1) {

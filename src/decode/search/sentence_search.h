@@ -35,7 +35,7 @@ struct SearchTask {
   // The only tokens that hypotheses may have, ascending; the end, the prefix and the forced phrases must be among them.
   // None: hypotheses may have all tokens.
   std::span<const int32_t> candidates = {};
-  // If set, receives each step; without groups and alternatives. Pieces are left empty.
+  // If set, receives each step; without groups and alternatives, and without the tokens' texts.
   std::vector<std::vector<SearchedToken>>* steps = nullptr;
 };
 

@@ -148,7 +148,7 @@ async function generate(body, answer) {
   let text = promptOf(body), written = 0;
   for (let i = placeIn(text); i < story.length && written < body.max_tokens; ++i, ++written) {
     const list = nextTokens(text, story[i]), token = list.find(one => one.text === story[i]);
-    answer.write(`data: ${JSON.stringify({sample: 0, text: story[i], token: {...token, top: list.slice(0, body.top_tokens)}})}\n\n`);
+    for (const event of [{token: {...token, top: list.slice(0, body.top_tokens)}}, {text: story[i]}]) answer.write(`data: ${JSON.stringify({sample: 0, ...event})}\n\n`);
     text += story[i];
     if (written % 8 === 7) await new Promise(resolve => setTimeout(resolve, 5));
     if (answer.destroyed) return;

@@ -54,7 +54,7 @@ class SummingStepper final : public FakeStepper {
   }
 };
 
-class Prefixes : public testing::Test {
+class PrefixSteppers : public testing::Test {
  protected:
   SequenceId begin() { return stepper_.begin(std::vector<Ids>(1)).front(); }
   // Reads a prompt in a new sequence, whose number it returns; checks the row after it.
@@ -74,7 +74,7 @@ class Prefixes : public testing::Test {
   PrefixStepper stepper_{std::unique_ptr<Stepper>(model_), 1000, &log_};
 };
 
-TEST_F(Prefixes, APromptReadsOnlyWhatNoOtherHasRead) {
+TEST_F(PrefixSteppers, APromptReadsOnlyWhatNoOtherHasRead) {
   const Ids first = numbers(0, 100);
   Ids second = first;
   second.resize(80);
@@ -90,7 +90,7 @@ TEST_F(Prefixes, APromptReadsOnlyWhatNoOtherHasRead) {
   EXPECT_EQ(report.saved, 80 + 99);
 }
 
-TEST_F(Prefixes, WhatEndedServesUntilItIsForgotten) {
+TEST_F(PrefixSteppers, WhatEndedServesUntilItIsForgotten) {
   const Ids prompt = numbers(0, 100);
   stepper_.remove(read(prompt));
   EXPECT_TRUE(stepper_.keeps());
@@ -102,7 +102,7 @@ TEST_F(Prefixes, WhatEndedServesUntilItIsForgotten) {
 }
 
 // What was written counts, and not only what was read as a prompt.
-TEST_F(Prefixes, AConversationGoesOnFromItsAnswer) {
+TEST_F(PrefixSteppers, AConversationGoesOnFromItsAnswer) {
   Ids text = numbers(0, 60);
   const SequenceId sequence = read(text);
   for (int32_t token = 500; token < 550; ++token) {
@@ -116,7 +116,7 @@ TEST_F(Prefixes, AConversationGoesOnFromItsAnswer) {
   EXPECT_THAT(model_->read, ElementsAre(1));
 }
 
-TEST_F(Prefixes, PartsOfAPromptCostNothingWhereTheyAreKnown) {
+TEST_F(PrefixSteppers, PartsOfAPromptCostNothingWhereTheyAreKnown) {
   const Ids prompt = numbers(0, 300);
   stepper_.remove(read(prompt));
   model_->read.clear();
@@ -128,7 +128,7 @@ TEST_F(Prefixes, PartsOfAPromptCostNothingWhereTheyAreKnown) {
   EXPECT_THAT(model_->read, ElementsAre(1));
 }
 
-TEST_F(Prefixes, SequencesInOneStepKeepTheirRows) {
+TEST_F(PrefixSteppers, SequencesInOneStepKeepTheirRows) {
   const Ids known = numbers(0, 100), other = numbers(700, 3);
   stepper_.remove(read(known));
   const SequenceId a = begin(), b = begin(), c = begin();
@@ -140,13 +140,13 @@ TEST_F(Prefixes, SequencesInOneStepKeepTheirRows) {
   EXPECT_EQ(stepper_.length(a), 100);
 }
 
-TEST_F(Prefixes, AllRowsAreReadWhereTheyAreWanted) {
+TEST_F(PrefixSteppers, AllRowsAreReadWhereTheyAreWanted) {
   const Ids prompt = numbers(0, 100);
   stepper_.remove(read(prompt));
   EXPECT_EQ(stepper_.next({{{begin(), prompt, RowsWanted::all}}}).logits.rows, 100);
 }
 
-TEST_F(Prefixes, TheLeastRecentlyUsedGoFirst) {
+TEST_F(PrefixSteppers, TheLeastRecentlyUsedGoFirst) {
   const Ids a = numbers(0, 400), b = numbers(1000, 400), c = numbers(2000, 400);
   stepper_.remove(read(a));
   stepper_.remove(read(b));
@@ -160,7 +160,7 @@ TEST_F(Prefixes, TheLeastRecentlyUsedGoFirst) {
 }
 
 // Of hypotheses that differ in their latest tokens one stays, and of a conversation its longest state.
-TEST_F(Prefixes, WhatAnotherCoversDoesNotStay) {
+TEST_F(PrefixSteppers, WhatAnotherCoversDoesNotStay) {
   const Ids prompt = numbers(0, 100);
   const SequenceId one = read(prompt), other = stepper_.fork(one);
   const Ids more = numbers(300, 5);
@@ -171,7 +171,7 @@ TEST_F(Prefixes, WhatAnotherCoversDoesNotStay) {
   EXPECT_EQ(model_->sequences(), 1U);
 }
 
-TEST_F(Prefixes, WhatStaysGivesWayToARequestThatNeedsTheRoom) {
+TEST_F(PrefixSteppers, WhatStaysGivesWayToARequestThatNeedsTheRoom) {
   const Ids a = numbers(0, 100), b = numbers(1000, 100);
   stepper_.remove(read(a));
   stepper_.remove(read(b));
@@ -186,7 +186,7 @@ TEST_F(Prefixes, WhatStaysGivesWayToARequestThatNeedsTheRoom) {
 }
 
 // With room for the copy, but not for what follows it.
-TEST_F(Prefixes, AfterABudgetErrorSequencesAreAsBefore) {
+TEST_F(PrefixSteppers, AfterABudgetErrorSequencesAreAsBefore) {
   const Ids prompt = numbers(0, 100);
   const SequenceId first = read(prompt), second = begin();
   Ids longer = prompt;
@@ -199,7 +199,7 @@ TEST_F(Prefixes, AfterABudgetErrorSequencesAreAsBefore) {
   expect_sum(stepper_.next({{{second, longer}}}), longer);
 }
 
-TEST(PrefixesOfModels, AreOfFullAttentionOnly) {
+TEST(PrefixStepperOfAModel, NeedsFullAttention) {
   const RandomLanguageModel full, local(2, DType::f32, 5, 8);
   EXPECT_TRUE(has_prefixes(full.scheduler->inference()));
   EXPECT_FALSE(has_prefixes(local.scheduler->inference()));

@@ -12,7 +12,7 @@
 
 namespace heed::serve {
 
-// Nothing waits here: whoever was admitted has a thread, which waits for its turn in the model's scheduler, where the
+// Nothing waits here: a request that was admitted has a thread, which waits for its turn in the model's scheduler, where the
 // order of turns is decided. Threads are kept for the next request, and end when there is none for a while.
 class RequestThreads {
  public:

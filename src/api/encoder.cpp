@@ -359,7 +359,7 @@ TextAttention Encoder::attention(const std::string& text, const AttentionRequest
   const EncodedText* const one = &encoded;
   const Sequences tokens = sequences_of(std::span(&one, 1), config.token_types);
   TextAttention found;
-  state_->lanes.run(1, [&](size_t /*task*/, Backend& backend) {
+  state_->reader.lanes().run(1, [&](size_t /*task*/, Backend& backend) {
     found = attention_of_text({state_->stored.model(), backend, state_->storage}, state_->stored.text(), tokens,
                               encoded.ids, request);
   });

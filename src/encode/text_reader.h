@@ -37,6 +37,7 @@ class TextReader {
   TextReader& operator=(const TextReader&) = delete;
 
   const AnyModel& model() const { return model_; }
+  Lanes& lanes() { return lanes_; }  // for what is computed beside reading
 
   // Gets the rows of a text's result, by its number, on any thread; of different texts at the same time.
   using Take = std::function<void(size_t text, ConstView rows)>;

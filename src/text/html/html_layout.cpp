@@ -117,7 +117,7 @@ class HtmlLayout {
     size_t at = best;
     for (const WordRange& range : free) {
       for (; at <= range.end; ++at) {
-        if (at >= range.begin && (wrong < best_wrong || (wrong == best_wrong && !is_early && at > range.begin))) {
+        if (at >= range.begin && (wrong < best_wrong || (wrong == best_wrong && !is_early))) {
           best = at;
           best_wrong = wrong;
         }

@@ -234,7 +234,7 @@ struct HtmlText::State {
 
   static bool is_in_line(const HtmlToken& token) {
     const bool is_tag = token.kind == HtmlTokenKind::start_tag || token.kind == HtmlTokenKind::end_tag;
-    return !is_tag || is_inline_element(token.name);
+    return !token.takes_rest && (!is_tag || is_inline_element(token.name));
   }
 
   static bool begins_kept(const HtmlToken& token) {

@@ -67,6 +67,7 @@ class HtmlTokens {
       const std::string_view end = comment ? "-->" : ">";
       const size_t found = html_.find(end, at_ + 2);
       push(HtmlTokenKind::other, found == html_.npos ? html_.size() : found + end.size());
+      tokens_.back().takes_rest = found == html_.npos;
       return true;
     }
     if (is_html_letter(next) || (next == '/' && is_html_letter(peek(2)))) {
@@ -88,14 +89,17 @@ class HtmlTokens {
     const std::optional<size_t> end = read_attributes(at, is_kept);
     if (!end) {
       push(HtmlTokenKind::other, html_.size());
+      tokens_.back().takes_rest = true;
       return;
     }
     push(ends ? HtmlTokenKind::end_tag : HtmlTokenKind::start_tag, *end, name);
     tokens_.back().is_kept = !ends && is_kept;
     if (!ends && holds_raw_text(name)) {
-      const size_t content_end = end_of_raw_text(name);
-      if (content_end > at_) {
-        push(HtmlTokenKind::other, content_end);
+      const std::optional<size_t> content_end = end_of_raw_text(name);
+      tokens_.back().takes_rest = !content_end;
+      if (content_end.value_or(html_.size()) > at_) {
+        push(HtmlTokenKind::other, content_end.value_or(html_.size()));
+        tokens_.back().takes_rest = !content_end;
       }
     }
   }
@@ -162,8 +166,8 @@ class HtmlTokens {
     return false;
   }
 
-  // Where "</name" stands next, or the fragment's end.
-  size_t end_of_raw_text(std::string_view name) const {
+  // Where "</name" stands next.
+  std::optional<size_t> end_of_raw_text(std::string_view name) const {
     for (size_t at = html_.find("</", at_); at != html_.npos; at = html_.find("</", at + 2)) {
       const size_t end = at + 2 + name.size();
       if (end < html_.size() && lower(html_.substr(at + 2, name.size())) == name &&
@@ -171,7 +175,7 @@ class HtmlTokens {
         return at;
       }
     }
-    return html_.size();
+    return std::nullopt;
   }
 
   void find_partners() {

@@ -24,6 +24,7 @@ struct HtmlToken {
   TextSpan source;                     // in the fragment
   std::string name = {};               // of a tag, in lower case
   bool is_kept = false;                // a start tag with translate="no" or the class notranslate
+  bool takes_rest = false;             // is not closed: whatever follows would belong to it
   std::optional<size_t> partner = {};  // the token of the tag that ends or begins the element
 };
 

@@ -122,6 +122,15 @@ TEST(HtmlText, KeptWordsReplaceTheirTranslation) {
             "Wir bei <span translate=no>Red Apple</span> arbeiten");
 }
 
+TEST(HtmlText, WhatIsNotClosedStaysAtTheEnd) {
+  const auto with_words_aligned_with_nothing = [](const std::string& html) {
+    return HtmlText(html).with(std::vector<TranslatedText>{{"läuft", {{{9, 12}, {0, 3}}}}});
+  };
+  for (const std::string end : {"<cs T", "<script>x", "<!-- x", "<a href=\"x>y"}) {
+    EXPECT_EQ(with_words_aligned_with_nothing("<i>runs</i> " + end), "<i>läuft</i> " + end);
+  }
+}
+
 TEST(HtmlText, TagsWithoutPartnerKeepTheirOrder) {
   EXPECT_EQ(translated("<b>one <i>two</b> three</i>", "eins zwei drei"), "<b>eins <i>zwei</b> drei</i>");
   const HtmlText across("<p>one <b>two</p><p>three</b> four</p>");

@@ -102,7 +102,7 @@ const ServedModel& Call::model(const std::string& name, ModelKind kind) {
     }
   }
   if (names.size() > 1) {
-    throw RequestError(400, "model", fmt::format("model: name one of {}", fmt::join(names, ", ")));
+    throw RequestError(400, "model", fmt::format("model: is missing, expected one of {}", fmt::join(names, ", ")));
   }
   return model(names.empty() ? "" : names.front());
 }

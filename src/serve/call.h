@@ -43,15 +43,14 @@ class Call {
   const ServedModel& model(const std::string& name, ModelKind kind);
   bool may_use(const std::string& model) const;
 
-  // Ends the work when the client has gone or the time is over: the server's, or what the header Heed-Timeout says in
-  // seconds.
+  // Ends the work when the client has gone or the time is over: request_seconds, or what the header Heed-Timeout says.
   Interruption interruption() const;
   // The same for models that only read.
   ReadingOptions reading() const { return {.interruption = interruption(), .sharing = sharing()}; }
-  // Clients take turns, by key or else by address. The header Heed-Priority, up to what the key allows.
+  // Clients take turns, by key or else by address. The priority is that of the header Heed-Priority, at most the key's.
   Sharing sharing() const;
 
-  // Tells that a token of a text was written. From any thread.
+  // Records that a token of a text was written. Any thread may call it, but only one at a time.
   void count_token();
   void count(int64_t read, int64_t written);
 

@@ -16,7 +16,7 @@ class RequestError : public Error {
       : Error(message), status_(status), field_(std::move(field)) {}
 
   unsigned status() const { return status_; }
-  const std::string& field() const { return field_; }  // empty where it is none's fault
+  const std::string& field() const { return field_; }  // empty where no field is at fault
 
  private:
   unsigned status_;

@@ -37,7 +37,7 @@ bool is_at(const Route& route, std::string_view path) {
              : path == route.path;
 }
 
-// As many as the other has: how much of it is right does not show in the time it takes.
+// Looks at every character of the first one, so that the time does not tell how many of the second one are right.
 bool equal_in_constant_time(std::string_view a, std::string_view b) {
   unsigned difference = a.size() == b.size() ? 0 : 1;
   for (size_t i = 0; i < a.size(); ++i) {
@@ -46,7 +46,7 @@ bool equal_in_constant_time(std::string_view a, std::string_view b) {
   return difference == 0;
 }
 
-// A header's value has no line breaks.
+// The value of the header, in seconds. 0 would have the client try again at once.
 std::string retry_after(std::chrono::seconds time) { return fmt::format("{}", std::max<int64_t>(1, time.count())); }
 
 void add_gauges(const std::vector<ModelStore::Known>& models, std::vector<Metrics::Gauge>& gauges) {
@@ -64,9 +64,9 @@ void add_gauges(const std::vector<ModelStore::Known>& models, std::vector<Metric
   };
   add("heed_model_loaded", "Whether a model is in memory",
       [](const ModelStore::Known& known) { return std::optional(known.model ? 1.0 : 0.0); });
-  add("heed_waiting_texts", "Texts that wait for their turn", of_load(&ModelLoad::waiting));
-  add("heed_running_texts", "Texts that are read or written", of_load(&ModelLoad::running));
-  add("heed_sequences", "Sequences that are written", of_load(&ModelLoad::sequences));
+  add("heed_waiting_texts", "Texts that are waiting for their turn", of_load(&ModelLoad::waiting));
+  add("heed_running_texts", "Texts that are being read or written", of_load(&ModelLoad::running));
+  add("heed_sequences", "Sequences that are being written", of_load(&ModelLoad::sequences));
   add("heed_used_pages", "Pages of keys and values in use", of_load(&ModelLoad::used_pages));
   add("heed_free_pages", "Pages of keys and values that are free", of_load(&ModelLoad::free_pages));
   const auto of_prefixes = [](auto member) {
@@ -74,13 +74,13 @@ void add_gauges(const std::vector<ModelStore::Known>& models, std::vector<Metric
       return known.model ? std::optional(static_cast<double>(known.model->prefixes().*member)) : std::nullopt;
     };
   };
-  add("heed_prefix_hits", "Prompts that began like another", of_prefixes(&PrefixReport::hits));
+  add("heed_prefix_hits", "Prompts that began like an earlier one", of_prefixes(&PrefixReport::hits));
   add("heed_prefix_saved_tokens", "Tokens of prompts that were not read again", of_prefixes(&PrefixReport::saved));
   add("heed_steps", "Steps of the model since it was loaded", of_load(&ModelLoad::steps));
   add("heed_step_tokens", "Tokens that these steps have read", of_load(&ModelLoad::tokens));
 }
 
-constexpr std::string_view kKeyIsUsedUp = "the key has used what it may use";
+constexpr std::string_view kKeyIsUsedUp = "the key has used up its quota";
 
 // Null where there is none with this secret. All are compared, so that the time does not tell which.
 const KeySettings* key_with(std::string_view secret, const ServeSettings& settings) {
@@ -135,7 +135,7 @@ void Service::run(const std::function<void(const std::string& address)>& ready) 
   const std::vector<int> sockets = sockets_of_system();
   for (const int socket : sockets) {
     http_.adopt(socket);
-    address = "the socket of the system";
+    address = "the socket that systemd has handed over";
   }
   if (sockets.empty()) {
     address = fmt::format("{}://{}{}", settings_->certificate.empty() ? "http" : "https",
@@ -193,11 +193,11 @@ void Service::reload() {
     }
   });
   if (!began) {
-    std::cerr << "heed: the settings stay as they were: there are too many requests\n";
+    std::cerr << "heed: the settings stay as they were: there are too many requests at the moment\n";
   }
 }
 
-// By the server's thread.
+// Runs on the server's thread.
 void Service::take(const std::shared_ptr<const ServeSettings>& settings) {
   try {
     use_tls(*settings);
@@ -260,7 +260,7 @@ void Service::handle(std::shared_ptr<Exchange> exchange) {
     return;
   }
   if (is_ending_) {
-    refuse(*exchange, 503, "the server is ending");
+    refuse(*exchange, 503, "the server is shutting down");
     return;
   }
   const auto call = std::make_shared<Call>(exchange, ServerParts{settings_, models_, metrics_}, key);
@@ -307,7 +307,8 @@ const Route* Service::route_of(Exchange& exchange) {
       }
     }
   }
-  refuse(exchange, is_known ? 405 : 404, is_known ? "this path takes another method" : "there is nothing at this path");
+  refuse(exchange, is_known ? 405 : 404,
+         is_known ? "this path does not take this method" : "there is nothing at this path");
   return nullptr;
 }
 

@@ -46,7 +46,7 @@ Command serve_command() {
                   option("--config FILE", options->config, "models, keys and limits; see docs/serving.md"),
                   option("--listen HOST:PORT", options->listen, "127.0.0.1:8080 unless the file says otherwise"),
                   option("--access-log PATH", options->access_log,
-                         "a file for a JSON line by request; -: standard output")},
+                         "a file that gets a JSON line for each request; -: standard output")},
       .run = [options] { serve_models(*options); },
       .footer = "Example:\n  heed serve --model de-en=model --listen 127.0.0.1:8080"};
 }

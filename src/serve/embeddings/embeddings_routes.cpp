@@ -39,7 +39,7 @@ Inputs take_inputs(Fields& fields, const Call& call) {
   return inputs;
 }
 
-// Which texts are cut where they are too long, and on which side, is not for the client to say here.
+// Texts that are too long are refused, so it does not matter on which side they would be cut.
 void take_truncation(Fields& fields) {
   fields.only("truncate", false, "texts that are too long are refused");
   fields.accept({"truncation_direction"});

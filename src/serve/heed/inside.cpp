@@ -25,7 +25,7 @@ std::vector<int64_t> take_numbers(Fields& fields, const char* name) {
     return one.is_number_unsigned() && one.get<uint64_t>() < (uint64_t{1} << 31);
   };
   if (!list->is_array() || !std::ranges::all_of(*list, is_number)) {
-    refuse_field(name, "is not a list of numbers from 0");
+    refuse_field(name, "is not a list of integers, 0 or more");
   }
   return list->get<std::vector<int64_t>>();
 }

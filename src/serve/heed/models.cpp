@@ -14,7 +14,7 @@ std::string name_in_path(std::string_view path) { return decoded_url(path.substr
 
 void require_administrator(const Call& call) {
   if (call.key() == nullptr || !call.key()->administers) {
-    throw RequestError(403, "", "models are changed with a key that may do so: administers = true");
+    throw RequestError(403, "", "only a key with administers = true may load and drop models");
   }
 }
 
@@ -98,7 +98,7 @@ void drop_model(Call& call) {
   require_administrator(call);
   const std::string name = name_in_path(call.request().path());
   if (!call.models().drop(name)) {
-    throw RequestError(404, "model", fmt::format("model: there is no '{}'", name));
+    throw RequestError(404, "model", fmt::format("model: there is no model '{}'", name));
   }
   call.answer({{"name", name}, {"loaded", false}});
 }

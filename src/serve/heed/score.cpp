@@ -3,7 +3,7 @@
 
 namespace heed::serve {
 
-// Of translations, given their sources, or of texts.
+// Log-probabilities of translations, given their sources, or of texts.
 void score(Call& call) {
   const Json body = parse_json(call.request().body);
   Fields fields(body);

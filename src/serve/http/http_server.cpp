@@ -53,7 +53,7 @@ struct HttpServer::State {
         return;
       }
       if (error) {
-        // Such as too many open files: others must end first.
+        // There may be too many open files: other connections must end first.
         wait(kAfterFailure, [this, &acceptor] {
           if (acceptor.is_open()) {
             accept(acceptor);
@@ -181,9 +181,9 @@ void HttpServer::use_tls(const TlsFiles& files) {
   context->set_options(TlsContext::default_workarounds | TlsContext::no_tlsv1 | TlsContext::no_tlsv1_1);
   ErrorCode error;
   context->use_certificate_chain_file(files.certificate, error);
-  require<ConfigError>(!error, files.certificate, "is no certificate in PEM: {}", error.message());
+  require<ConfigError>(!error, files.certificate, "is not a certificate in PEM: {}", error.message());
   context->use_private_key_file(files.key, TlsContext::pem, error);
-  require<ConfigError>(!error, files.key, "is no private key of the certificate in PEM: {}", error.message());
+  require<ConfigError>(!error, files.key, "is not the certificate's private key in PEM: {}", error.message());
   state_->owner.tls = std::move(context);
 }
 

@@ -33,7 +33,7 @@ class HttpHandler {
 
   // May answer later, from any thread.
   virtual void handle(std::shared_ptr<Exchange> exchange) = 0;
-  // The answer to what cannot be handled. Of the request, what was understood is there.
+  // The answer to what cannot be handled. The request holds what was understood of it.
   virtual HttpAnswer refuse(const HttpRequest& request, unsigned status, std::string_view why) = 0;
 };
 

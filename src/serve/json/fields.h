@@ -1,4 +1,4 @@
-// The fields of a request's JSON object, with a 400 that names the field for everything that is not as expected.
+// The fields of a request's JSON object. Whatever is not as expected is a 400 that names the field.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -14,7 +14,7 @@ namespace heed::serve {
 
 using Json = nlohmann::ordered_json;
 
-// A request's body, or a message that Json::dump() may write: UTF-8, not too deep. 400 for anything else.
+// A request's body: a JSON object in UTF-8 that is not nested too deeply. RequestError 400 for anything else.
 Json parse_json(std::string_view text);
 
 // A field that is null counts as absent. Fields that nobody has asked for are refused by finish(): nothing is ignored.

@@ -13,7 +13,7 @@ namespace heed::serve {
 struct LanguageDirection {
   std::string model;
   std::string source, target;  // codes, as "de"
-  LanguagePair names;          // what the model calls them; empty: it knows no others
+  LanguagePair names;          // what the model calls them; empty: it knows this pair alone
 };
 
 // Those that the call's key may use.

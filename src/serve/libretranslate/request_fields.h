@@ -9,7 +9,7 @@ namespace heed::serve {
 // A field that a form has several times is a list.
 Json request_fields(const HttpRequest& request);
 
-// Where these clients have their key; empty where they have none.
+// The key, which these clients send as a field; empty where there is none.
 std::string api_key_of(const HttpRequest& request);
 
 }  // namespace heed::serve

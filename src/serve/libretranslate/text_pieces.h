@@ -1,4 +1,4 @@
-// Long texts: what of them is translated, and the translations in their places.
+// Long texts: their sentences are translated, and put back in their places.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ enum class TextFormat : uint8_t { text, html };
 
 struct LongTextOptions {
   TextFormat format = TextFormat::text;
-  int64_t alternatives = 0;  // more translations of each text, if there are
+  int64_t alternatives = 0;  // more translations of each text, if there are any
   TranslationOptions search;
 };
 

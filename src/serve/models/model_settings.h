@@ -1,4 +1,4 @@
-// What the settings of a server say of one model.
+// The settings of one model of a server.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace heed::serve {
 
-// For the beginnings that prompts share, unless the settings say otherwise.
+// Bytes of keys and values kept for the beginnings that prompts share, unless the settings say otherwise.
 constexpr int64_t kPrefixBytes = int64_t{1} << 27;
 
 struct ModelSettings {
@@ -20,9 +20,10 @@ struct ModelSettings {
   std::string shortlist;
   // The languages of a translator that knows one pair, for interfaces that name languages: "de", "en".
   std::string source_language, target_language;
-  // Of one that knows several: "de=deu_Latn", a code and what the model calls the language, or a code alone.
+  // The languages of a translator that knows several: "de=deu_Latn", a code and what the model calls the language, or a
+  // code alone.
   std::vector<std::string> languages = {};
-  int64_t beam = 0;  // of interfaces that do not say how to search; 0: the model's own
+  int64_t beam = 0;  // for interfaces that do not say how to search; 0: the model's own
 };
 
 }  // namespace heed::serve

@@ -44,7 +44,7 @@ std::shared_ptr<const ServedModel> ModelStore::find(const std::string& name) {
       std::vector<std::string_view> names;
       std::ranges::transform(models_, std::back_inserter(names), [](const auto& entry) { return entry.first; });
       throw RequestError(404, "model",
-                         name.empty() ? fmt::format("model: name one of {}", fmt::join(names, ", "))
+                         name.empty() ? fmt::format("model: is missing, expected one of {}", fmt::join(names, ", "))
                                       : fmt::format("model: '{}' is not among {}", name, fmt::join(names, ", ")));
     }
     found->second.used = ++uses_;
@@ -80,7 +80,7 @@ std::shared_ptr<const ServedModel> ModelStore::loaded(const ModelSettings& setti
   if (max_bytes_ > 0) {
     if (model->bytes() > max_bytes_) {
       throw RequestError(507, "model",
-                         fmt::format("model: '{}' has {} bytes, but the limit of all models is {}", settings.name,
+                         fmt::format("model: '{}' has {} bytes, but all models together may have {}", settings.name,
                                      model->bytes(), max_bytes_));
     }
     make_room(model->bytes(), settings.name);

@@ -13,14 +13,14 @@
 namespace heed::serve {
 
 // Models are loaded, replaced and dropped while others answer: whoever holds one keeps it until it is done. A model that
-// had to make room for another is known still, and is loaded again for the next request that names it.
+// had to make room for another is still known, and is loaded again for the next request that names it.
 class ModelStore {
  public:
   // `max_bytes` of the files of all models together; 0: no limit.
   explicit ModelStore(int64_t max_bytes) : max_bytes_(max_bytes) {}
 
-  // Loads a model beside the one of this name, if there is one, and then takes its place. Models that were used longest
-  // ago make room. RequestError 507 for a model that alone is larger than the limit. Throws, and changes nothing, where
+  // Loads a model; one of this name answers until the new one takes its place. Models that were used longest ago make
+  // room. RequestError 507 for a model that alone is larger than the limit. Throws, and changes nothing, where
   // it can't be loaded.
   void load(const ModelSettings& settings);
   // False where there is none of this name.

@@ -15,7 +15,7 @@ struct Usage {
 };
 Json usage_json(const Usage& usage);
 
-// "stop" or "length". RequestError 504 for a text that ended since the request took too long.
+// "stop" or "length". RequestError 504 for a text that ended because the request took too long.
 std::string_view finish_reason(FinishReason reason);
 
 std::string new_id(std::string_view prefix);

@@ -8,7 +8,7 @@
 namespace heed::serve::openai {
 namespace {
 
-constexpr std::string_view kNoTools = "the model gets no tools: leave it out, or say \"tool_choice\": \"none\"";
+constexpr std::string_view kNoTools = "tools are not supported: leave it out, or say \"tool_choice\": \"none\"";
 
 std::string text_of_part(const Json& part, const std::string& where, std::string_view type) {
   Fields fields(part, where + ".");

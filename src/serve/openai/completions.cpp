@@ -11,7 +11,7 @@
 namespace heed::serve::openai {
 namespace {
 
-constexpr int64_t kMaxTexts = 128, kMaxBestOf = 20, kMaxTokens = 16, kMaxLogprobs = 5;
+constexpr int64_t kMaxTexts = 128, kMaxBestOf = 20, kDefaultTokens = 16, kMaxLogprobs = 5;
 
 struct CompletionRequest {
   TextRequest texts;
@@ -29,7 +29,7 @@ std::vector<std::string> read_prompts(Fields& fields, const Call& call) {
 
 void read_counts(Fields& fields, const Call& call, CompletionRequest& request) {
   GenerationOptions& options = request.texts.options;
-  options.max_tokens = fields.integer("max_tokens", 1, call.settings().max_tokens).value_or(kMaxTokens);
+  options.max_tokens = fields.integer("max_tokens", 1, call.settings().max_tokens).value_or(kDefaultTokens);
   request.wanted = fields.integer("n", 1, kMaxTexts).value_or(1);
   options.samples = request.wanted;
   if (const auto best_of = fields.integer("best_of", 1, kMaxBestOf)) {
@@ -43,8 +43,8 @@ void read_counts(Fields& fields, const Call& call, CompletionRequest& request) {
   }
   const int64_t all = options.samples * std::ssize(request.texts.prompts);
   if (all > call.settings().texts) {
-    refuse_field(options.samples > request.wanted ? "best_of" : "n", "{} texts in all, more than {}", all,
-                 call.settings().texts);
+    refuse_field(options.samples > request.wanted ? "best_of" : "n", "asks for {} texts in all, at most {} are allowed",
+                 all, call.settings().texts);
   }
 }
 

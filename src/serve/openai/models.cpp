@@ -35,7 +35,7 @@ void describe_model(Call& call) {
       return;
     }
   }
-  throw RequestError(404, "model", fmt::format("model: there is none of the name '{}'", name));
+  throw RequestError(404, "model", fmt::format("model: there is no model '{}'", name));
 }
 
 }  // namespace heed::serve::openai

@@ -25,11 +25,9 @@ void refuse_unsupported_of_responses(Fields& fields) {
                          {"prompt", "prompts are not kept: send the text"},
                          {"context_management", "the server keeps no conversations"},
                          {"moderation", "nothing is moderated"},
-                         {"max_tool_calls", "the model gets no tools"}});
+                         {"max_tool_calls", "tools are not supported"}});
   fields.only("background", false, "answers are not kept");
-
   fields.only("truncation", "disabled", "conversations that are too long are refused");
-
   if (const Json* reasoning = fields.find("reasoning")) {
     Fields parts(*reasoning, "reasoning.");
     parts.only("effort", "none", "say in a message how the model should think");
@@ -37,7 +35,7 @@ void refuse_unsupported_of_responses(Fields& fields) {
   }
 }
 
-// "include" has what asks for the probabilities of tokens, or nothing.
+// "include" may ask for the probabilities of tokens, and for nothing else.
 void read_included(Fields& fields, GenerationOptions& options) {
   constexpr std::string_view kLogprobs = "message.output_text.logprobs";
   const Json* include = fields.find("include");

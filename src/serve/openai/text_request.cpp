@@ -83,7 +83,7 @@ void read_sampling(Fields& fields, SamplingOptions& sampling) {
   constexpr double kMost = 2.0, kMostRepetition = 100.0;
   Fields::take(fields.number("temperature", 0.0, kMost), sampling.temperature);
   if (const auto top_p = fields.number("top_p", 0.0, 1.0)) {
-    // Nothing but the likeliest token reaches a sum of 0.
+    // With 0 the likeliest token alone is kept.
     sampling.top_p = std::max(*top_p, std::numeric_limits<double>::min());
   }
   Fields::take(fields.number("presence_penalty", -kMost, kMost), sampling.presence_penalty);

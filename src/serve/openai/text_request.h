@@ -29,7 +29,7 @@ struct TextRequest {
   }
 };
 
-// The model's own options with a seed that nobody knows, and without beam search, which does not sample.
+// The model's own options with a random seed, and without beam search, which does not sample.
 GenerationOptions sampling_defaults(const Generator& generator);
 // temperature, top_p, presence_penalty, frequency_penalty, and heed's own top_k, min_p and repetition_penalty.
 void read_sampling(Fields& fields, SamplingOptions& sampling);
@@ -37,7 +37,7 @@ void read_seed(Fields& fields, SamplingOptions& sampling);
 void read_stop(Fields& fields, GenerationOptions& options);
 // stream and stream_options.
 Streaming read_streaming(Fields& fields);
-// Fields that name the user or a cache, or that ask for what is so anyway.
+// Fields that name the user or a cache, or that ask for what is done anyway.
 void accept_harmless(Fields& fields);
 // Fields of chat and responses.
 void accept_harmless_of_answers(Fields& fields);

@@ -14,7 +14,7 @@
 namespace heed::serve {
 namespace {
 
-// The page loads what this server has, and is shown nowhere else.
+// The page loads nothing from other servers, and no other page may embed it.
 constexpr std::string_view kPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; worker-src "
     "'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

@@ -108,7 +108,7 @@ void require_all(const std::set<std::string>& names, std::string_view what) {
   for (const std::string& name : names) {
     require<ConfigError>(!name.empty() && name.size() <= 200 &&
                              std::ranges::none_of(name, [](char c) { return static_cast<unsigned char>(c) < 0x20; }),
-                         "serve", "'{}' is no name of a {}", name, what);
+                         "serve", "'{}' cannot be the name of a {}", name, what);
   }
 }
 

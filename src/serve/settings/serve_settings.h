@@ -1,4 +1,4 @@
-// What a server is told: by its file and by its command line.
+// The settings of a server, from its file and its command line.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct ServeSettings {
   std::vector<KeySettings> keys;
   std::vector<std::string> origins = {};           // whose pages may ask, for CORS; "*": all
   std::string certificate = "", private_key = "";  // files in PEM, for TLS; empty: none
-  std::string access_log = "";  // a file for a JSON line by request; "-": standard output; empty: none
+  std::string access_log = "";  // gets a JSON line for each request; "-": standard output; empty: none
 
   int64_t requests = 256;         // at once, waiting ones included: more are answered with 429
   int64_t request_seconds = 600;  // until a request must be done
@@ -42,7 +42,7 @@ ServeSettings read_serve_settings(const std::string& path);
 // "NAME=DIR". ConfigError for anything else.
 ModelSettings model_from_option(const std::string& text);
 
-// ConfigError for what can't be: no model, one name twice, numbers out of range.
+// ConfigError where there is no model, two have one name, or a number is out of range.
 void validate(const ServeSettings& settings);
 
 }  // namespace heed::serve

@@ -74,7 +74,7 @@ std::string Metrics::text(const std::vector<Gauge>& gauges) const {
   for (const auto& [labels, count] : requests_) {
     fmt::format_to(out, "heed_requests_total{{{}}} {}\n", labels, count);
   }
-  add_head(text, "heed_refusals_total", "Requests that were refused, by reason", "counter");
+  add_head(text, "heed_refusals_total", "Requests that were refused, by status", "counter");
   for (const auto& [reason, count] : refusals_) {
     fmt::format_to(out, "heed_refusals_total{{reason={}}} {}\n", label_value(reason), count);
   }

@@ -26,7 +26,7 @@ class Metrics {
   void count_tokens(std::string_view model, int64_t read, int64_t written);
   void observe(Latency what, std::string_view model, double seconds);
 
-  // A value that is what it is now.
+  // A value at this moment.
   struct Gauge {
     std::string_view name, help;
     std::string labels;  // `model="de-en"`, or empty

@@ -12,8 +12,8 @@
 
 namespace heed::serve {
 
-// Nothing waits here: whoever was admitted has a thread, which waits for its turn in the model's scheduler, where the
-// order of turns is decided. Threads are kept for the next request, and end when there is none for a while.
+// Nothing waits here: an admitted request has a thread, which waits for its turn in the model's scheduler, where
+// the order of turns is decided. Threads are kept for the next request, and end when there is none for a while.
 class RequestThreads {
  public:
   explicit RequestThreads(int64_t most) : most_(most) {}

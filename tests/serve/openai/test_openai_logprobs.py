@@ -131,7 +131,8 @@ class Logprobs(OpenAiTest):
     def test_tokens_of_other_tokenizers_spell_the_text(self):
         model = make(self.path / "pieces", "architecture=causal-lm", "kind=bpe", "positions=rotary", "documents=line", "scale=3")
         server = self.serve("--model", f"pieces={model}")
-        status, answer = server.post(COMPLETIONS, {"prompt": "A man", "temperature": 0, "max_tokens": 20, "logprobs": 5})
+        status, answer = server.post(COMPLETIONS, {"prompt": "A man", "temperature": 0, "max_tokens": 40, "logprobs": 5,
+                                                    "response_format": {"type": "regex", "regex": "[a-z ]{30}"}})
         self.assertEqual(status, 200, answer)
         choice = answer["choices"][0]
         self.assertEqual("".join(choice["logprobs"]["tokens"]).strip(), choice["text"].strip())

@@ -33,7 +33,9 @@ struct Option {
 
   bool is_called(std::string_view word) const { return word == name || (!old_name.empty() && word == old_name); }
   bool is_positional() const { return !name.starts_with('-'); }
-  bool takes_path() const { return value == "DIR" || value == "PATH" || value == "RECIPE" || value.starts_with("FILE"); }
+  bool takes_path() const {
+    return value == "DIR" || value == "PATH" || value == "RECIPE" || value.starts_with("FILE");
+  }
 };
 
 // An option whose value goes to `target`, which holds the default and must outlive the command. `names` is the option's

@@ -11,6 +11,6 @@ namespace heed {
 
 // The `count` most likely tokens after these, which must be at least one and no more than the model takes.
 std::vector<NextToken> likely_tokens(const Inference& inference, const Tokenizer& tokenizer,
-                                       const std::vector<int32_t>& tokens, int64_t count);
+                                     const std::vector<int32_t>& tokens, int64_t count);
 
 }  // namespace heed

@@ -98,16 +98,6 @@ std::string_view secret_of(const HttpRequest& request) {
   return header.starts_with(kBearer) ? header.substr(kBearer.size()) : request.header("X-Api-Key");
 }
 
-std::string time_of_day() {
-  const auto now = std::chrono::system_clock::now();
-  const std::time_t seconds = std::chrono::system_clock::to_time_t(now);
-  std::tm utc{};
-  gmtime_r(&seconds, &utc);
-  std::array<char, 32> text{};
-  const size_t length = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return {text.data(), length};
-}
-
 }  // namespace
 
 Service::Service(ServeSettings settings, Reread reread)
@@ -118,10 +108,7 @@ Service::Service(ServeSettings settings, Reread reread)
       http_(*this, settings_->http),
       threads_(settings_->requests) {
   validate(*settings_);
-  if (!settings_->access_log.empty() && settings_->access_log != "-") {
-    log_file_.open(settings_->access_log, std::ios::app);
-    require<IoError>(log_file_.is_open(), settings_->access_log, "cannot be opened for writing");
-  }
+  log_.open(settings_->access_log);
   for (const ModelSettings& model : settings_->models) {
     models_.load(model);
   }
@@ -201,6 +188,7 @@ void Service::reload() {
 void Service::take(const std::shared_ptr<const ServeSettings>& settings) {
   try {
     use_tls(*settings);
+    log_.open(settings->access_log);
     settings_ = settings;
     std::cerr << "heed: the settings were read anew\n";
   } catch (const Error& error) {
@@ -216,6 +204,7 @@ void Service::use_tls(const ServeSettings& settings) {
 
 HttpAnswer Service::refusal(const HttpRequest& request, unsigned status, std::string_view why) {
   metrics_.count_refusal(fmt::format("{}", status));
+  log_.write({{"method", request.method}, {"path", request.path()}, {"status", status}});
   const auto route = std::ranges::find_if(routes_, [&](const Route& one) { return is_at(one, request.path()); });
   const ErrorForm form = route != routes_.end()               ? route->errors
                          : request.path().starts_with("/v1/") ? ErrorForm::openai
@@ -275,9 +264,10 @@ bool Service::answer_here(Exchange& exchange) {
   const std::string_view path = request.path();
   if (request.method == "OPTIONS") {  // browsers send it without a key
     HttpAnswer answer{.status = 204, .type = ""};
-    answer.headers = {{"Access-Control-Allow-Methods", "GET, POST, DELETE, OPTIONS"},
-                      {"Access-Control-Allow-Headers", "Authorization, Content-Type, X-Api-Key"},
-                      {"Access-Control-Max-Age", "600"}};
+    answer.headers = {
+        {"Access-Control-Allow-Methods", "GET, POST, DELETE, OPTIONS"},
+        {"Access-Control-Allow-Headers", "Authorization, Content-Type, X-Api-Key, Heed-Timeout, Heed-Priority"},
+        {"Access-Control-Max-Age", "600"}};
     exchange.answer(std::move(answer));
   } else if (path == "/health") {
     exchange.answer({.body = "{\"status\": \"ok\"}\n"});
@@ -390,23 +380,14 @@ void Service::finish(Call& call, const Route& route) {
   if (call.settings().access_log.empty()) {
     return;
   }
-  Json line{{"time", time_of_day()},
-            {"method", exchange.request().method},
-            {"path", exchange.request().path()},
-            {"status", exchange.status()},
-            {"seconds", seconds},
-            {"model", call.model_name()},
-            {"read", call.read()},
-            {"written", call.written()},
-            {"bytes", exchange.body_bytes()}};
+  Json line{{"method", exchange.request().method}, {"path", exchange.request().path()},
+            {"status", exchange.status()},         {"seconds", seconds},
+            {"model", call.model_name()},          {"read", call.read()},
+            {"written", call.written()},           {"bytes", exchange.body_bytes()}};
   if (call.key() != nullptr) {
     line["key"] = call.key()->name;
   }
-  std::string text = line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-  http_.post([this, text = std::move(text)] {
-    std::ostream& out = log_file_.is_open() ? static_cast<std::ostream&>(log_file_) : std::cout;
-    out << text << std::flush;
-  });
+  http_.post([this, line = std::move(line)] { log_.write(line); });
 }
 
 std::string Service::metrics() const {

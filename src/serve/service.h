@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <string>
@@ -10,6 +9,7 @@
 
 #include "serve/call.h"
 #include "serve/http/http_server.h"
+#include "serve/work/access_log.h"
 #include "serve/work/quotas.h"
 #include "serve/work/request_threads.h"
 
@@ -57,7 +57,7 @@ class Service final : public HttpHandler {
   Metrics metrics_;
   Quotas quotas_;
   const Routes routes_;
-  std::ofstream log_file_;
+  AccessLog log_;  // of the server's thread
   HttpServer http_;
   bool is_ending_ = false;
   RequestThreads threads_;  // the last: its threads use all of the above

@@ -147,7 +147,7 @@ path = "{self.writer}"
     def test_requests_under_way_finish_when_it_ends(self):
         server = self.serve("--model", f"lm={self.writer}")
         answers = []
-        thread = threading.Thread(target=lambda: answers.append(server.post("/heed/generate", {**LONG, "max_tokens": 800,
+        thread = threading.Thread(target=lambda: answers.append(server.post("/heed/generate", {**LONG, "samples": 64, "max_tokens": 800,
                                                                                               "min_tokens": 800})))
         thread.start()
         self.assert_soon(lambda: "heed_requests 1\n" in server.get("/metrics")[1].decode(), 5.0)
@@ -225,10 +225,11 @@ path = "{self.other}"
         server = self.serve("--model", f"t={self.translator}", "--access-log", log)
         server.post("/heed/translate", {"text": "ein hund"})
         server.post("/heed/translate", {"text": 1})
+        server.get("/nothing")
         self.assertEqual(server.stop(), 0)
         lines = [json.loads(line) for line in log.read_text().splitlines()]
-        self.assertEqual([(line["path"], line["status"], line["model"]) for line in lines],
-                         [("/heed/translate", 200, "t"), ("/heed/translate", 400, "t")])
+        self.assertEqual(sorted((line["path"], line["status"], line.get("model")) for line in lines),
+                         [("/heed/translate", 200, "t"), ("/heed/translate", 400, "t"), ("/nothing", 404, None)])
 
     def test_wrong_settings_are_refused_before_it_listens(self):
         for text, mentions in ((f'[model.t]\npath = "{self.path}/nothing"\n', ("nothing",)),

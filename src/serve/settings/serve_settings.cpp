@@ -130,12 +130,18 @@ ServeSettings read_serve_settings(const std::string& path) {
   read_settings(text, path, tables);
   set_http_limits(limits, path, settings.http);
   settings.certificate = beside(path, settings.certificate);
+  if (settings.access_log != "-") {
+    settings.access_log = beside(path, settings.access_log);
+  }
   settings.private_key = beside(path, settings.private_key);
   for (ModelSettings& model : settings.models) {
     require<ConfigError>(!model.directory.empty(), path, "[model.{}] has no path", model.name);
     require_option(model.beam >= 0 && model.beam <= 1024, path, "beam", model.beam, "0 to 1024");
     model.directory = beside(path, model.directory);
     model.shortlist = beside(path, model.shortlist);
+    for (std::string& other : model.inference.ensemble) {
+      other = beside(path, other);
+    }
   }
   for (const KeySettings& key : settings.keys) {
     require<ConfigError>(key.secret.size() >= 16, path, "[key.{}] needs a secret of at least 16 characters", key.name);

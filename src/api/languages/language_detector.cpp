@@ -66,7 +66,7 @@ std::vector<std::string> sampled_parts(std::string_view text) {
   for (size_t at = 0; at < text.size();) {
     std::string_view part = beginning(text.substr(at), kPart);
     const size_t space = part.rfind(' ');
-    if (part.size() < text.size() - at && space != part.npos && space > 0) {
+    if (part.size() < text.size() - at && space != std::string_view::npos && space > 0) {
       part = part.substr(0, space);
     }
     parts.emplace_back(part);

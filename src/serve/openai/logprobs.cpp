@@ -39,7 +39,7 @@ std::string shown_token(const LikelyToken& token) {
   if (is_mark(token)) {
     return token.piece;
   }
-  const std::string bytes = bytes_of_token(token);
+  std::string bytes = bytes_of_token(token);
   if (is_utf8(bytes)) {
     return bytes;
   }

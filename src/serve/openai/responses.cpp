@@ -81,9 +81,9 @@ Json read_input(Fields& fields) {
   return messages;
 }
 
-Json or_default(Fields& fields, const char* name, Json otherwise) {
+Json or_default(Fields& fields, const char* name, const Json& otherwise) {
   const Json* given = fields.find(name);
-  return given == nullptr ? std::move(otherwise) : *given;
+  return given == nullptr ? otherwise : *given;
 }
 
 Json repeated(Fields& fields, const GenerationOptions& options) {

@@ -30,7 +30,7 @@ std::string TranslationStream::add(std::span<const int32_t> tokens) {
   if (text.size() <= given_.size() || !text.starts_with(given_)) {
     return "";
   }
-  const std::string piece = text.substr(given_.size());
+  std::string piece = text.substr(given_.size());
   given_ = text;
   return piece;
 }

@@ -88,7 +88,7 @@ class HtmlLayout {
     std::optional<WordRange> best;
     size_t best_distance = 0;
     const size_t expected = line_.text.empty() ? 0 : node.words.begin * target_.size() / line_.text.size();
-    for (size_t at = target_.find(node.shown); at != target_.npos; at = target_.find(node.shown, at + 1)) {
+    for (size_t at = target_.find(node.shown); at != std::string_view::npos; at = target_.find(node.shown, at + 1)) {
       const auto first = std::ranges::lower_bound(words_, at, {}, [](const HtmlWord& word) { return word.span.begin; });
       const auto last = std::ranges::lower_bound(words_, at + node.shown.size(), {},
                                                  [](const HtmlWord& word) { return word.span.end; });
@@ -264,7 +264,7 @@ class HtmlLayout {
   }
 
   void write_text(std::string_view text) {
-    if (line_.references.empty() && text.find_first_of("&<>\xC2") == text.npos) {
+    if (line_.references.empty() && text.find_first_of("&<>\xC2") == std::string_view::npos) {
       output_ += text;
       return;
     }

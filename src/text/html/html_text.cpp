@@ -142,7 +142,7 @@ class LineBuilder {
     std::optional<size_t> token;
   };
 
-  static bool has_visible(std::string_view text) { return text.find_first_not_of(' ') != text.npos; }
+  static bool has_visible(std::string_view text) { return text.find_first_not_of(' ') != std::string_view::npos; }
 
   // Where a word would begin that comes next.
   size_t next_word() const { return line_.text.size() + (pending_ && !line_.text.empty() ? 1 : 0); }

@@ -66,8 +66,8 @@ class HtmlTokens {
       const bool comment = html_.substr(at_).starts_with("<!--");
       const std::string_view end = comment ? "-->" : ">";
       const size_t found = html_.find(end, at_ + 2);
-      push(HtmlTokenKind::other, found == html_.npos ? html_.size() : found + end.size());
-      tokens_.back().takes_rest = found == html_.npos;
+      push(HtmlTokenKind::other, found == std::string_view::npos ? html_.size() : found + end.size());
+      tokens_.back().takes_rest = found == std::string_view::npos;
       return true;
     }
     if (is_html_letter(next) || (next == '/' && is_html_letter(peek(2)))) {
@@ -143,7 +143,7 @@ class HtmlTokens {
     }
     if (begin < html_.size() && (html_[begin] == '"' || html_[begin] == '\'')) {
       const size_t end = html_.find(html_[begin], begin + 1);
-      if (end == html_.npos) {
+      if (end == std::string_view::npos) {
         return std::nullopt;
       }
       at = end + 1;
@@ -157,7 +157,7 @@ class HtmlTokens {
   }
 
   static bool has_word(std::string_view text, std::string_view word) {
-    for (size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1)) {
+    for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
       const size_t end = at + word.size();
       if ((at == 0 || is_html_space(text[at - 1])) && (end == text.size() || is_html_space(text[end]))) {
         return true;
@@ -168,7 +168,7 @@ class HtmlTokens {
 
   // Where "</name" stands next.
   std::optional<size_t> end_of_raw_text(std::string_view name) const {
-    for (size_t at = html_.find("</", at_); at != html_.npos; at = html_.find("</", at + 2)) {
+    for (size_t at = html_.find("</", at_); at != std::string_view::npos; at = html_.find("</", at + 2)) {
       const size_t end = at + 2 + name.size();
       if (end < html_.size() && lower(html_.substr(at + 2, name.size())) == name &&
           (is_html_space(html_[end]) || html_[end] == '>' || html_[end] == '/')) {

@@ -133,10 +133,10 @@ class SchemaExpressions {
       kinds.push_back(number(types, schema, path));
     }
     if ((types & kBoolean) != 0) {
-      kinds.push_back("(?:true|false)");
+      kinds.emplace_back("(?:true|false)");
     }
     if ((types & kNull) != 0) {
-      kinds.push_back("null");
+      kinds.emplace_back("null");
     }
     return any_of(kinds);
   }

@@ -190,24 +190,24 @@ std::string quoted(const RegexExpression& tree, const Counts& length, std::strin
 
 // Calendar days of the years from 1000.
 const std::string& date_pattern() {
-  static const std::string pattern =
+  static const std::string kPattern =
       "(?:[1-9]\\d{3}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\\d|30)|"
       "02-(?:0[1-9]|1\\d|2[0-8]))|"
       "(?:[1-9]\\d(?:0[48]|[2468][048]|[13579][26])|(?:[2468][048]|[13579][26])00)-02-29)";
-  return pattern;
+  return kPattern;
 }
 
 const std::string& time_pattern() {
-  static const std::string pattern =
+  static const std::string kPattern =
       "(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(?:\\.\\d{1,6})?(?:Z|[+\\-](?:[01]\\d|2[0-3]):[0-5]\\d)";
-  return pattern;
+  return kPattern;
 }
 
 }  // namespace
 
 std::string string_of_pattern(std::string_view pattern, const Counts& length, std::string_view where) {
-  require<ConfigError>(pattern.find("[]") == pattern.npos && pattern.find("[^]") == pattern.npos, where,
-                       "an empty class in a pattern is not supported");
+  require<ConfigError>(pattern.find("[]") == std::string_view::npos && pattern.find("[^]") == std::string_view::npos,
+                       where, "an empty class in a pattern is not supported");
   RegexExpression tree{.kind = RegexExpression::Kind::choice, .parts = {}, .set = {}};
   try {
     for (const std::string_view branch : branches_of(pattern)) {

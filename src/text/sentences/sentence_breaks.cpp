@@ -73,7 +73,7 @@ std::string_view without_blanks_at_end(std::string_view text) {
 
 // Whether the break lies at the end of an abbreviation, or at a space in one.
 bool is_in_abbreviation(const SentenceBreak& at, std::string_view abbreviation) {
-  for (size_t end = abbreviation.size(); end != abbreviation.npos; end = abbreviation.rfind(' ', end - 1)) {
+  for (size_t end = abbreviation.size(); end != std::string_view::npos; end = abbreviation.rfind(' ', end - 1)) {
     const std::string_view first = abbreviation.substr(0, end);
     const std::string_view rest = end == abbreviation.size() ? "" : abbreviation.substr(end + 1);
     const std::string_view before = without_blanks_at_end(at.before);

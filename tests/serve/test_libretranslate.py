@@ -60,6 +60,13 @@ class LibreTranslate(ServerTest):
         answer = self.translate(q='<p class="a">Ein <b>Hund</b> läuft.</p><pre>Ein Hund</pre>', format="html")["translatedText"]
         self.assertRegex(answer, r'^<p class="a">.*<b>.*</b>.*</p><pre>Ein Hund</pre>$')
 
+    def test_tokens_are_counted(self):
+        count = lambda: sum(int(line.split()[-1]) for line in self.server.get("/metrics")[1].decode().splitlines()
+                            if line.startswith('heed_tokens_total{model="t"'))
+        before = count()
+        self.translate(q="Ein Hund läuft im Park.")
+        self.assertGreater(count(), before + 5)
+
     def test_alternatives(self):
         answer = self.translate(q="Ein Hund läuft im Park.", alternatives=3)
         self.assertNotIn(answer["translatedText"], answer["alternatives"])

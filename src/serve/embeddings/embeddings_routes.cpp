@@ -61,6 +61,9 @@ void embed_inputs(Call& call) {
   if (!inputs.pairs.empty()) {
     refuse_field("inputs", "is a list of pairs, expected texts");
   }
+  for (const int64_t tokens : model.encoder().count_tokens(inputs.texts, options, input_name)) {
+    call.count(tokens, 0);
+  }
   call.answer(model.encoder().embed(inputs.texts, options, input_name, call.reading()));
 }
 

@@ -85,7 +85,9 @@ void translate_texts(Call& call) {
     options.search.languages = direction.names;
     options.search.interruption = call.interruption();
     options.search.sharing = call.sharing();
-    found = translate_long_texts(model.translator(), direction.source, texts, options);
+    LongTranslations translated = translate_long_texts(model.translator(), direction.source, texts, options);
+    call.count(translated.read, translated.written);
+    found = std::move(translated.texts);
   }
   Json answer = Json::object();
   const auto set = [&](const char* name, auto part) {

@@ -74,8 +74,15 @@ class LongTexts {
   void translate(const TranslationOptions& search) {
     std::vector<std::vector<Translation>> found = translator_.translate(sentences_, search);
     for (size_t i = 0; i < found.size(); ++i) {
+      read_ += std::ssize(translator_.source_pieces(sentences_[i]));
+      for (const Translation& translation : found[i]) {
+        written_ += translation.tokens;
+      }
       translated_.push_back({sentences_[i], std::move(found[i])});
     }
+  }
+  LongTranslations with_counts(std::vector<TranslatedLongText> texts) const {
+    return {std::move(texts), read_, written_};
   }
 
   std::string text(size_t number, size_t rank) const { return texts_[number].with(translated_, rank); }
@@ -104,10 +111,11 @@ class LongTexts {
   std::vector<SplitText> texts_;
   std::vector<std::string> sentences_;  // of all texts
   std::vector<TranslatedSentence> translated_;
+  int64_t read_ = 0, written_ = 0;  // tokens
 };
 
-std::vector<TranslatedLongText> translate_plain(const Translator& translator, const std::string& source,
-                                                const std::vector<std::string>& texts, const LongTextOptions& options) {
+LongTranslations translate_plain(const Translator& translator, const std::string& source,
+                                 const std::vector<std::string>& texts, const LongTextOptions& options) {
   LongTexts all(translator, source);
   for (const std::string& text : texts) {
     all.add(text);
@@ -126,11 +134,11 @@ std::vector<TranslatedLongText> translate_plain(const Translator& translator, co
       }
     }
   }
-  return results;
+  return all.with_counts(std::move(results));
 }
 
-std::vector<TranslatedLongText> translate_html(const Translator& translator, const std::string& source,
-                                               const std::vector<std::string>& texts, const LongTextOptions& options) {
+LongTranslations translate_html(const Translator& translator, const std::string& source,
+                                const std::vector<std::string>& texts, const LongTextOptions& options) {
   LongTexts all(translator, source);
   std::vector<HtmlText> fragments;
   for (const std::string& text : texts) {
@@ -151,14 +159,13 @@ std::vector<TranslatedLongText> translate_html(const Translator& translator, con
     }
     results.push_back({fragment.with(parts), {}});
   }
-  return results;
+  return all.with_counts(std::move(results));
 }
 
 }  // namespace
 
-std::vector<TranslatedLongText> translate_long_texts(const Translator& translator, const std::string& source,
-                                                     const std::vector<std::string>& texts,
-                                                     const LongTextOptions& options) {
+LongTranslations translate_long_texts(const Translator& translator, const std::string& source,
+                                      const std::vector<std::string>& texts, const LongTextOptions& options) {
   return options.format == TextFormat::html ? translate_html(translator, source, texts, options)
                                             : translate_plain(translator, source, texts, options);
 }

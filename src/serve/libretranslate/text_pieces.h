@@ -22,9 +22,13 @@ struct TranslatedLongText {
   std::vector<std::string> alternatives;  // others, each once
 };
 
+struct LongTranslations {
+  std::vector<TranslatedLongText> texts;
+  int64_t read = 0, written = 0;  // tokens
+};
+
 // The sentences of all texts go through the model together. `source` is the language's code, for where sentences end.
-std::vector<TranslatedLongText> translate_long_texts(const Translator& translator, const std::string& source,
-                                                     const std::vector<std::string>& texts,
-                                                     const LongTextOptions& options);
+LongTranslations translate_long_texts(const Translator& translator, const std::string& source,
+                                      const std::vector<std::string>& texts, const LongTextOptions& options);
 
 }  // namespace heed::serve

@@ -264,7 +264,7 @@ const float* SentenceSearch::row_of(const HostView<float>& log_probs, int64_t fi
   const std::vector<int32_t>& own = active_[static_cast<size_t>(hypothesis)].tokens;
   seen.insert(seen.end(), own.begin(), own.end());
   std::ranges::sort(seen);
-  seen.erase(std::ranges::unique(seen).begin(), seen.end());
+  seen.erase(std::unique(seen.begin(), seen.end()), seen.end());  // Clang 14 cannot compile that of ranges
   for (const int32_t token : seen) {
     if (row_tokens_.has(token, columns)) {
       penalized_row_[static_cast<size_t>(row_tokens_.column(token))] *= penalty;

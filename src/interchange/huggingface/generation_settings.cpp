@@ -173,6 +173,7 @@ class GenerationReader {
     model_.marks.suppressed = tokens_in(from(), "suppress_tokens");
     for (const std::vector<int64_t>& word : from().integer_lists("bad_words_ids")) {
       std::vector<int32_t> tokens;
+      tokens.reserve(word.size());
       for (const int64_t token : word) {
         tokens.push_back(token_of(from(), "bad_words_ids", token));
       }

@@ -1,14 +1,9 @@
 #include "serve/service.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <csignal>
-#include <cstdlib>
 #include <ctime>
 #include <iostream>
-#include <iterator>
 #include <utility>
 
 #include "base/errors.h"
@@ -16,6 +11,7 @@
 #include "serve/page/page_files.h"
 #include "serve/routes.h"
 #include "serve/system/system_service.h"
+#include "serve/work/model_gauges.h"
 
 namespace heed::serve {
 namespace {
@@ -48,37 +44,6 @@ bool equal_in_constant_time(std::string_view a, std::string_view b) {
 
 // A header's value has no line breaks.
 std::string retry_after(std::chrono::seconds time) { return fmt::format("{}", std::max<int64_t>(1, time.count())); }
-
-void add_gauges(const std::vector<ModelStore::Known>& models, std::vector<Metrics::Gauge>& gauges) {
-  const auto add = [&](std::string_view name, std::string_view help, const auto& value) {
-    for (const ModelStore::Known& known : models) {
-      if (const std::optional<double> found = value(known)) {
-        gauges.push_back({name, help, fmt::format("model={}", label_value(known.settings.name)), *found});
-      }
-    }
-  };
-  const auto of_load = [](auto member) {
-    return [member](const ModelStore::Known& known) -> std::optional<double> {
-      return known.model ? std::optional(static_cast<double>(known.model->load().*member)) : std::nullopt;
-    };
-  };
-  add("heed_model_loaded", "Whether a model is in memory",
-      [](const ModelStore::Known& known) { return std::optional(known.model ? 1.0 : 0.0); });
-  add("heed_waiting_texts", "Texts that wait for their turn", of_load(&ModelLoad::waiting));
-  add("heed_running_texts", "Texts that are read or written", of_load(&ModelLoad::running));
-  add("heed_sequences", "Sequences that are written", of_load(&ModelLoad::sequences));
-  add("heed_used_pages", "Pages of keys and values in use", of_load(&ModelLoad::used_pages));
-  add("heed_free_pages", "Pages of keys and values that are free", of_load(&ModelLoad::free_pages));
-  const auto of_prefixes = [](auto member) {
-    return [member](const ModelStore::Known& known) -> std::optional<double> {
-      return known.model ? std::optional(static_cast<double>(known.model->prefixes().*member)) : std::nullopt;
-    };
-  };
-  add("heed_prefix_hits", "Prompts that began like another", of_prefixes(&PrefixReport::hits));
-  add("heed_prefix_saved_tokens", "Tokens of prompts that were not read again", of_prefixes(&PrefixReport::saved));
-  add("heed_steps", "Steps of the model since it was loaded", of_load(&ModelLoad::steps));
-  add("heed_step_tokens", "Tokens that these steps have read", of_load(&ModelLoad::tokens));
-}
 
 constexpr std::string_view kKeyIsUsedUp = "the key has used what it may use";
 
@@ -118,10 +83,7 @@ Service::Service(ServeSettings settings, Reread reread)
       http_(*this, settings_->http),
       threads_(settings_->requests) {
   validate(*settings_);
-  if (!settings_->access_log.empty() && settings_->access_log != "-") {
-    log_file_.open(settings_->access_log, std::ios::app);
-    require<IoError>(log_file_.is_open(), settings_->access_log, "cannot be opened for writing");
-  }
+  log_.open(settings_->access_log);
   for (const ModelSettings& model : settings_->models) {
     models_.load(model);
   }
@@ -146,7 +108,9 @@ void Service::run(const std::function<void(const std::string& address)>& ready) 
   }
   http_.on_signal(SIGHUP, [this] { reload(); });
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // a log that may not grow
   ready(address);
+  allow_open_files();
   tell_system("READY=1");
   http_.run();
 }
@@ -170,14 +134,20 @@ void Service::end() {
 }
 
 // Loads all models of the settings anew, since their files may be others, and drops those that are not there any more.
-// Where something is wrong, everything stays as it was.
+// Where something is wrong, the settings stay as they were, beside models that were loaded before. One at a time: what
+// comes meanwhile, however often, is done once after it.
 void Service::reload() {
-  if (!reread_) {
+  if (!reread_ || is_ending_) {
+    return;
+  }
+  if (std::exchange(is_reloading_, true)) {
+    reloads_again_ = true;
     return;
   }
   const bool began = threads_.try_run([this, former = settings_] {
+    std::shared_ptr<const ServeSettings> taken;
     try {
-      auto settings = std::make_shared<const ServeSettings>(reread_());
+      const auto settings = std::make_shared<const ServeSettings>(reread_());
       validate(*settings);
       for (const ModelSettings& model : settings->models) {
         models_.load(model);
@@ -187,20 +157,33 @@ void Service::reload() {
           models_.drop(model.name);
         }
       }
-      http_.post([this, settings] { take(settings); });
+      taken = settings;
     } catch (const std::exception& error) {
       std::cerr << fmt::format("heed: the settings stay as they were: {}\n", error.what());
     }
+    http_.post([this, taken] { end_reload(taken); });
   });
   if (!began) {
+    is_reloading_ = false;
     std::cerr << "heed: the settings stay as they were: there are too many requests\n";
   }
 }
 
-// By the server's thread.
+// By the server's thread. Null where the settings stay.
+void Service::end_reload(const std::shared_ptr<const ServeSettings>& settings) {
+  is_reloading_ = false;
+  if (settings) {
+    take(settings);
+  }
+  if (std::exchange(reloads_again_, false)) {
+    reload();
+  }
+}
+
 void Service::take(const std::shared_ptr<const ServeSettings>& settings) {
   try {
     use_tls(*settings);
+    log_.open(settings->access_log);
     settings_ = settings;
     std::cerr << "heed: the settings were read anew\n";
   } catch (const Error& error) {
@@ -386,7 +369,7 @@ void Service::finish(Call& call, const Route& route) {
   if (call.key() != nullptr) {
     quotas_.count_tokens(*call.key(), call.read() + call.written());
   }
-  if (call.settings().access_log.empty()) {
+  if (!log_.is_open()) {
     return;
   }
   Json line{{"time", time_of_day()},
@@ -401,18 +384,14 @@ void Service::finish(Call& call, const Route& route) {
   if (call.key() != nullptr) {
     line["key"] = call.key()->name;
   }
-  std::string text = line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-  http_.post([this, text = std::move(text)] {
-    std::ostream& out = log_file_.is_open() ? static_cast<std::ostream&>(log_file_) : std::cout;
-    out << text << std::flush;
-  });
+  log_.write(line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 std::string Service::metrics() const {
   std::vector<Metrics::Gauge> gauges{
       {"heed_connections", "Open connections", "", static_cast<double>(http_.connections())},
       {"heed_requests", "Requests that are waiting or being answered", "", static_cast<double>(threads_.working())}};
-  add_gauges(models_.list(), gauges);
+  add_model_gauges(models_.list(), gauges);
   return metrics_.text(gauges);
 }
 

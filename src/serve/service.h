@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <string>
@@ -10,6 +9,7 @@
 
 #include "serve/call.h"
 #include "serve/http/http_server.h"
+#include "serve/work/access_log.h"
 #include "serve/work/quotas.h"
 #include "serve/work/request_threads.h"
 
@@ -44,6 +44,7 @@ class Service final : public HttpHandler {
   void refuse(Exchange& exchange, unsigned status, std::string_view why);
   void end();
   void reload();
+  void end_reload(const std::shared_ptr<const ServeSettings>& settings);
   void take(const std::shared_ptr<const ServeSettings>& settings);
   void use_tls(const ServeSettings& settings);
   std::string metrics() const;
@@ -57,9 +58,9 @@ class Service final : public HttpHandler {
   Metrics metrics_;
   Quotas quotas_;
   const Routes routes_;
-  std::ofstream log_file_;
+  AccessLog log_;
   HttpServer http_;
-  bool is_ending_ = false;
+  bool is_ending_ = false, is_reloading_ = false, reloads_again_ = false;
   RequestThreads threads_;  // the last: its threads use all of the above
 };
 

@@ -1,14 +1,9 @@
 #include "serve/service.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <csignal>
-#include <cstdlib>
 #include <ctime>
 #include <iostream>
-#include <iterator>
 #include <utility>
 
 #include "base/errors.h"
@@ -16,6 +11,7 @@
 #include "serve/page/page_files.h"
 #include "serve/routes.h"
 #include "serve/system/system_service.h"
+#include "serve/work/model_gauges.h"
 
 namespace heed::serve {
 namespace {
@@ -49,35 +45,13 @@ bool equal_in_constant_time(std::string_view a, std::string_view b) {
 // The value of the header, in seconds. 0 would have the client try again at once.
 std::string retry_after(std::chrono::seconds time) { return fmt::format("{}", std::max<int64_t>(1, time.count())); }
 
-void add_gauges(const std::vector<ModelStore::Known>& models, std::vector<Metrics::Gauge>& gauges) {
-  const auto add = [&](std::string_view name, std::string_view help, const auto& value) {
-    for (const ModelStore::Known& known : models) {
-      if (const std::optional<double> found = value(known)) {
-        gauges.push_back({name, help, fmt::format("model={}", label_value(known.settings.name)), *found});
-      }
-    }
-  };
-  const auto of_load = [](auto member) {
-    return [member](const ModelStore::Known& known) -> std::optional<double> {
-      return known.model ? std::optional(static_cast<double>(known.model->load().*member)) : std::nullopt;
-    };
-  };
-  add("heed_model_loaded", "Whether a model is in memory",
-      [](const ModelStore::Known& known) { return std::optional(known.model ? 1.0 : 0.0); });
-  add("heed_waiting_texts", "Texts that are waiting for their turn", of_load(&ModelLoad::waiting));
-  add("heed_running_texts", "Texts that are being read or written", of_load(&ModelLoad::running));
-  add("heed_sequences", "Sequences that are being written", of_load(&ModelLoad::sequences));
-  add("heed_used_pages", "Pages of keys and values in use", of_load(&ModelLoad::used_pages));
-  add("heed_free_pages", "Pages of keys and values that are free", of_load(&ModelLoad::free_pages));
-  const auto of_prefixes = [](auto member) {
-    return [member](const ModelStore::Known& known) -> std::optional<double> {
-      return known.model ? std::optional(static_cast<double>(known.model->prefixes().*member)) : std::nullopt;
-    };
-  };
-  add("heed_prefix_hits", "Prompts that began like an earlier one", of_prefixes(&PrefixReport::hits));
-  add("heed_prefix_saved_tokens", "Tokens of prompts that were not read again", of_prefixes(&PrefixReport::saved));
-  add("heed_steps", "Steps of the model since it was loaded", of_load(&ModelLoad::steps));
-  add("heed_step_tokens", "Tokens that these steps have read", of_load(&ModelLoad::tokens));
+std::string time_of_day() {
+  const std::time_t seconds = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&seconds, &utc);
+  std::array<char, 32> text{};
+  const size_t length = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return {text.data(), length};
 }
 
 constexpr std::string_view kKeyIsUsedUp = "the key has used up its quota";
@@ -133,7 +107,9 @@ void Service::run(const std::function<void(const std::string& address)>& ready) 
   }
   http_.on_signal(SIGHUP, [this] { reload(); });
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // a log that may not grow
   ready(address);
+  allow_open_files();
   tell_system("READY=1");
   http_.run();
 }
@@ -157,14 +133,20 @@ void Service::end() {
 }
 
 // Loads all models of the settings anew, since their files may be others, and drops those that are not there any more.
-// Where something is wrong, everything stays as it was.
+// Where something is wrong, the settings stay as they were, beside models that were loaded before. One at a time: what
+// comes meanwhile, however often, is done once after it.
 void Service::reload() {
-  if (!reread_) {
+  if (!reread_ || is_ending_) {
+    return;
+  }
+  if (std::exchange(is_reloading_, true)) {
+    reloads_again_ = true;
     return;
   }
   const bool began = threads_.try_run([this, former = settings_] {
+    std::shared_ptr<const ServeSettings> taken;
     try {
-      auto settings = std::make_shared<const ServeSettings>(reread_());
+      const auto settings = std::make_shared<const ServeSettings>(reread_());
       validate(*settings);
       for (const ModelSettings& model : settings->models) {
         models_.load(model);
@@ -174,17 +156,29 @@ void Service::reload() {
           models_.drop(model.name);
         }
       }
-      http_.post([this, settings] { take(settings); });
+      taken = settings;
     } catch (const std::exception& error) {
       std::cerr << fmt::format("heed: the settings stay as they were: {}\n", error.what());
     }
+    http_.post([this, taken] { end_reload(taken); });
   });
   if (!began) {
+    is_reloading_ = false;
     std::cerr << "heed: the settings stay as they were: there are too many requests at the moment\n";
   }
 }
 
-// Runs on the server's thread.
+// Runs on the server's thread. Null where the settings stay.
+void Service::end_reload(const std::shared_ptr<const ServeSettings>& settings) {
+  is_reloading_ = false;
+  if (settings) {
+    take(settings);
+  }
+  if (std::exchange(reloads_again_, false)) {
+    reload();
+  }
+}
+
 void Service::take(const std::shared_ptr<const ServeSettings>& settings) {
   try {
     use_tls(*settings);
@@ -204,7 +198,6 @@ void Service::use_tls(const ServeSettings& settings) {
 
 HttpAnswer Service::refusal(const HttpRequest& request, unsigned status, std::string_view why) {
   metrics_.count_refusal(fmt::format("{}", status));
-  log_.write({{"method", request.method}, {"path", request.path()}, {"status", status}});
   const auto route = std::ranges::find_if(routes_, [&](const Route& one) { return is_at(one, request.path()); });
   const ErrorForm form = route != routes_.end()               ? route->errors
                          : request.path().starts_with("/v1/") ? ErrorForm::openai
@@ -377,24 +370,29 @@ void Service::finish(Call& call, const Route& route) {
   if (call.key() != nullptr) {
     quotas_.count_tokens(*call.key(), call.read() + call.written());
   }
-  if (call.settings().access_log.empty()) {
+  if (!log_.is_open()) {
     return;
   }
-  Json line{{"method", exchange.request().method}, {"path", exchange.request().path()},
-            {"status", exchange.status()},         {"seconds", seconds},
-            {"model", call.model_name()},          {"read", call.read()},
-            {"written", call.written()},           {"bytes", exchange.body_bytes()}};
+  Json line{{"time", time_of_day()},
+            {"method", exchange.request().method},
+            {"path", exchange.request().path()},
+            {"status", exchange.status()},
+            {"seconds", seconds},
+            {"model", call.model_name()},
+            {"read", call.read()},
+            {"written", call.written()},
+            {"bytes", exchange.body_bytes()}};
   if (call.key() != nullptr) {
     line["key"] = call.key()->name;
   }
-  http_.post([this, line = std::move(line)] { log_.write(line); });
+  log_.write(line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 std::string Service::metrics() const {
   std::vector<Metrics::Gauge> gauges{
       {"heed_connections", "Open connections", "", static_cast<double>(http_.connections())},
       {"heed_requests", "Requests that are waiting or being answered", "", static_cast<double>(threads_.working())}};
-  add_gauges(models_.list(), gauges);
+  add_model_gauges(models_.list(), gauges);
   return metrics_.text(gauges);
 }
 

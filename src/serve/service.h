@@ -44,6 +44,7 @@ class Service final : public HttpHandler {
   void refuse(Exchange& exchange, unsigned status, std::string_view why);
   void end();
   void reload();
+  void end_reload(const std::shared_ptr<const ServeSettings>& settings);
   void take(const std::shared_ptr<const ServeSettings>& settings);
   void use_tls(const ServeSettings& settings);
   std::string metrics() const;
@@ -57,9 +58,9 @@ class Service final : public HttpHandler {
   Metrics metrics_;
   Quotas quotas_;
   const Routes routes_;
-  AccessLog log_;  // of the server's thread
+  AccessLog log_;
   HttpServer http_;
-  bool is_ending_ = false;
+  bool is_ending_ = false, is_reloading_ = false, reloads_again_ = false;
   RequestThreads threads_;  // the last: its threads use all of the above
 };
 

@@ -40,6 +40,15 @@ TEST(Forms, BodiesThatAreCutOffAnywhereAreReadAsFarAsTheyGo) {
   }
 }
 
+TEST(Forms, MoreFieldsThanAnybodyNeedsAreRefused) {
+  std::string text;
+  for (int i = 0; i < 65536; ++i) {
+    text += "a&";
+  }
+  EXPECT_EQ(parse_form(text).size(), 65536);
+  EXPECT_THROW(parse_form(text + "a"), RequestError);
+}
+
 std::string refusal(const std::string& text, void (*take)(Fields& fields)) {
   try {
     const Json json = parse_json(text);

@@ -92,6 +92,8 @@ class Http(ServerTest):
                         (b"Content-Length: +5",), (b"Content-Length: 0x5",), (b"Content-Length: -1",),
                         (b"Content-Length: 99999999999999999999999",), (b"Transfer-Encoding: gzip, chunked",),
                         (b"Transfer-Encoding: identity",), (b"Transfer-Encoding : chunked",), (b"Content-Length : 3",),
+                        (b"Transfer-Encoding: chunked", b"Transfer-Encoding: identity"),
+                        (b"Transfer-Encoding: chunked", b"Transfer-Encoding: chunked"),
                         (b"Host: b", length), (b"A: b\nContent-Length: 3",), (b"A\x00: b",), (b": b",)):
             received = self.server.raw(self.post_bytes(body + GET, *headers))
             found = answers(received)
@@ -102,6 +104,26 @@ class Http(ServerTest):
                        b"3\nabc\n0\n\n"):
             received = self.server.raw(self.post_bytes(chunks + GET, b"Transfer-Encoding: chunked"), 4)
             self.assertTrue(all(status in (400, 408, 413) for status, _, _ in answers(received)), (chunks, received))
+
+        old = b"POST /heed/translate HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+        self.assertEqual(self.status_of(old), 501)
+
+    def test_lines_between_chunks_and_after_them_are_limited(self):
+        for begin in (b"1;", b"1\r\na\r\n0\r\nA: "):
+            memory = self.server.memory()
+            with self.server.connect() as connection:
+                connection.sendall(self.post_bytes(begin, b"Transfer-Encoding: chunked"))
+                try:
+                    for _ in range(64):
+                        connection.sendall(b"a" * 1000000)
+                except OSError:
+                    pass
+            self.assertLess(self.server.memory() - memory, 16000000, begin)
+            self.assertEqual(self.status_of(self.post_bytes(begin + b"a" * 5000, b"Transfer-Encoding: chunked")), 431)
+
+    def test_a_refusal_after_a_question_for_the_head_has_its_body(self):
+        data = b"HEAD /health HTTP/1.1\r\nHost: a\r\n\r\nnonsense\r\n\r\n"
+        self.assertIn(b"not a request", self.server.raw(data))
 
     def test_what_is_no_request_is_refused(self):
         for data in (b"nonsense\r\n\r\n", b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"\x16\x03\x01\x02\x00\x01" * 20,

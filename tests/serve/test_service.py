@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import pathlib
+import resource
 import shutil
 import signal
 import socket
@@ -225,11 +226,69 @@ path = "{self.other}"
         server = self.serve("--model", f"t={self.translator}", "--access-log", log)
         server.post("/heed/translate", {"text": "ein hund"})
         server.post("/heed/translate", {"text": 1})
-        server.get("/nothing")
         self.assertEqual(server.stop(), 0)
         lines = [json.loads(line) for line in log.read_text().splitlines()]
-        self.assertEqual(sorted((line["path"], line["status"], line.get("model")) for line in lines),
-                         [("/heed/translate", 200, "t"), ("/heed/translate", 400, "t"), ("/nothing", 404, None)])
+        self.assertEqual([(line["path"], line["status"], line["model"]) for line in lines],
+                         [("/heed/translate", 200, "t"), ("/heed/translate", 400, "t")])
+
+    def test_the_access_log_goes_on_after_a_full_disk_and_begins_anew_where_it_is_told(self):
+        log, moved = self.path / "log", self.path / "moved"
+        config = self.config(f'[server]\naccess_log = "{log}"\n[model.t]\npath = "{self.translator}"\n')
+        server = self.serve("--config", config)
+        small = (0, resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE)[1])
+        everything = resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, small)
+        self.assertEqual(server.post("/heed/translate", {"text": "ein hund"})[0], 200)
+        self.assert_soon(lambda: "heed_requests 0\n" in server.get("/metrics")[1].decode(), 5.0)
+        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, everything)
+        server.post("/heed/translate", {"text": 1})
+        logged = lambda path: [json.loads(line)["status"] for line in path.read_text().splitlines()]
+        self.assert_soon(lambda: logged(log)[-1:] == [400], 5.0)
+        log.rename(moved)
+        server.process.send_signal(signal.SIGHUP)
+        self.assert_soon(log.exists, 5.0)
+        server.post("/heed/translate", {"text": "ein hund"})
+        self.assert_soon(lambda: logged(log) == [200], 5.0)
+        self.assertEqual(logged(moved)[-1], 400)
+
+    def test_a_process_that_may_have_no_more_threads_refuses(self):
+        server = self.serve("--model", f"lm={self.writer}")
+        pages = int(pathlib.Path(f"/proc/{server.process.pid}/statm").read_text().split()[0])
+        room = pages * os.sysconf("SC_PAGE_SIZE") + (6 << 20)  # less than the stack of one
+        resource.prlimit(server.process.pid, resource.RLIMIT_AS, (room, room))
+        connections = [server.connect() for _ in range(4)]
+        for connection in connections:
+            body = json.dumps({**LONG, "stream": True}).encode()
+            connection.sendall(b"POST /heed/generate HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n%s" %
+                               (len(body), body))
+        statuses = {connection.recv(12)[9:] for connection in connections}
+        for connection in connections:
+            connection.close()
+        self.assertIn(b"429", statuses)
+        self.assertEqual(server.get("/health")[0], 200)
+
+    def test_idle_clients_leave_room_where_few_files_may_be_open(self):
+        server = self.serve("--model", f"lm={self.writer}")
+        most = resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE)
+        self.assertEqual(*most)
+        resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (40, most[1]))
+        idle = [server.connect() for _ in range(60)]
+        self.assertEqual(server.request("GET", "/health", timeout=10)[0], 200)
+        for connection in idle:
+            connection.close()
+
+    def test_a_model_is_named_by_all_of_its_path(self):
+        server = self.serve("--config", self.config(f'''
+[model."house/de-en"]
+path = "{self.translator}"
+[model.de-en]
+path = "{self.other}"
+[key.admin]
+secret = "{ADMIN}"
+administers = true
+'''))
+        headers = {"Authorization": f"Bearer {ADMIN}"}
+        for path, status in (("other/de-en", 404), ("house/de-en", 200), ("house%2Fde-en", 404), ("de-en", 200)):
+            self.assertEqual(server.request("DELETE", f"/heed/models/{path}", headers=headers)[0], status, path)
 
     def test_wrong_settings_are_refused_before_it_listens(self):
         for text, mentions in ((f'[model.t]\npath = "{self.path}/nothing"\n', ("nothing",)),

@@ -10,7 +10,9 @@
 namespace heed::serve {
 namespace {
 
-std::string name_in_path(std::string_view path) { return decoded_url(path.substr(path.rfind('/') + 1)); }
+constexpr std::string_view kModelsPath = "/heed/models/";
+
+std::string name_in_path(std::string_view path) { return decoded_url(path.substr(kModelsPath.size())); }
 
 void require_administrator(const Call& call) {
   if (call.key() == nullptr || !call.key()->administers) {

@@ -6,7 +6,6 @@
 #include <boost/asio/post.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/rfc7230.hpp>
-#include <ctime>
 #include <utility>
 
 namespace heed::serve {
@@ -19,21 +18,6 @@ constexpr size_t kFirstRead = 2048, kRead = 65536;  // bytes of a read, before a
 constexpr size_t kMaxAhead = 65536;                 // bytes that a client may send while its answer is made
 constexpr std::chrono::milliseconds kLingerTime{2000};
 constexpr std::string_view kEvents = "text/event-stream";
-
-// "Fri, 27 Nov 2026 05:10:50 GMT", made once a second.
-const std::string& date() {
-  thread_local std::time_t last = 0;
-  thread_local std::string text;
-  const std::time_t now = std::time(nullptr);
-  if (now != last) {
-    std::tm utc{};
-    gmtime_r(&now, &utc);
-    std::array<char, 64> buffer{};
-    text.assign(buffer.data(), std::strftime(buffer.data(), buffer.size(), "%a, %d %b %Y %H:%M:%S GMT", &utc));
-    last = now;
-  }
-  return text;
-}
 
 unsigned status_of(const boost::system::error_code& error) {
   if (error == http::error::header_limit || error == http::error::buffer_overflow) {
@@ -91,8 +75,12 @@ void Connection::look_at_clock(Clock::time_point now) {
   }
 }
 
+std::optional<Clock::time_point> Connection::idle_since() const {
+  return state_ == State::reading && !parser_ ? std::optional(last_write_) : std::nullopt;
+}
+
 void Connection::drain() {
-  if (state_ == State::reading && !parser_) {
+  if (idle_since()) {
     close();
   }
 }
@@ -170,6 +158,9 @@ void Connection::parse() {
     if (parser_->is_done()) {
       dispatch();
     } else if (error || used == 0) {
+      if (parser_->is_header_done() && buffer_.size() > owner_.limits.header_bytes) {
+        refuse(431, why_not(431));  // a line between two chunks, or what follows the last one
+      }
       return;
     }
   }
@@ -191,7 +182,8 @@ bool Connection::look_at_head() {
   deadline_ = Clock::now() + owner_.limits.body_time;
   const auto& head = parser_->get();
   const auto coding = head.find(http::field::transfer_encoding);
-  if (coding != head.end() && !equal_ignoring_case({coding->value().data(), coding->value().size()}, "chunked")) {
+  if (coding != head.end() && (head.count(http::field::transfer_encoding) > 1 || head.version() < 11 ||
+                               !equal_ignoring_case({coding->value().data(), coding->value().size()}, "chunked"))) {
     refuse(501, "the only transfer encoding is chunked");
     return false;
   }
@@ -201,8 +193,7 @@ bool Connection::look_at_head() {
   }
   const auto expected = head.find(http::field::expect);
   if (expected != head.end() && !parser_->is_done()) {
-    out_ = "HTTP/1.1 100 Continue\r\n\r\n";
-    sent_ = 0;
+    out_ += "HTTP/1.1 100 Continue\r\n\r\n";
     write();
   }
   return true;
@@ -248,6 +239,7 @@ void Connection::dispatch() {
 // Where a request ends can't be known any more, so the connection ends too.
 void Connection::refuse(unsigned status, std::string_view why) {
   HttpRequest request;
+  is_head_request_ = is_old_version_ = is_chunked_ = is_events_ = false;
   if (parser_ && parser_->is_header_done()) {
     request = take_request();
   }
@@ -295,7 +287,7 @@ void Connection::on_parts() {
 }
 
 void Connection::add_head(const HttpAnswer& head, std::optional<size_t> length) {
-  out_ += fmt::format("HTTP/1.1 {} {}\r\nDate: {}\r\n", head.status, reason_of(head.status), date());
+  out_ += fmt::format("HTTP/1.1 {} {}\r\nDate: {}\r\n", head.status, reason_of(head.status), date_of_now());
   if (!head.type.empty()) {
     out_ += fmt::format("Content-Type: {}\r\n", head.type);
   }
@@ -332,9 +324,12 @@ void Connection::write() {
   if (is_writing_ || state_ == State::closed) {
     return;
   }
-  if (sent_ == out_.size()) {
-    out_.clear();
+  if (sent_ == sending_.size()) {
+    sending_.clear();
     sent_ = 0;
+    std::swap(sending_, out_);
+  }
+  if (sending_.empty()) {
     if (state_ == State::answering && is_last_part_) {
       finish_answer();
     }
@@ -342,7 +337,7 @@ void Connection::write() {
   }
   is_writing_ = true;
   last_write_ = Clock::now();
-  stream_.write(asio::buffer(out_.data() + sent_, out_.size() - sent_),
+  stream_.write(asio::buffer(sending_.data() + sent_, sending_.size() - sent_),
                 [self = shared_from_this()](const Error& error, size_t bytes) { self->on_written(error, bytes); });
 }
 
@@ -357,7 +352,7 @@ void Connection::on_written(const Error& error, size_t bytes) {
     return;
   }
   sent_ += bytes;
-  const bool is_done = sent_ == out_.size();
+  const bool is_done = sent_ == sending_.size();
   write();
   if (is_done) {
     on_parts();
@@ -367,8 +362,10 @@ void Connection::on_written(const Error& error, size_t bytes) {
 void Connection::finish_answer() {
   exchange_.reset();
   is_last_part_ = false;
-  if (out_.capacity() > kRead) {
-    out_ = std::string();
+  for (std::string* const buffer : {&out_, &sending_}) {
+    if (buffer->capacity() > kRead) {
+      *buffer = std::string();
+    }
   }
   if (!keeps_alive_ || owner_.is_draining) {
     linger();

@@ -37,6 +37,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void start();
   // Ends it if it has waited too long for its client, and sends comments into silent streams.
   void look_at_clock(Clock::time_point now);
+  // Since when it has waited for a request of which nothing has come.
+  std::optional<Clock::time_point> idle_since() const;
   // Ends it now if it is waiting for a request, else after the present answer.
   void drain();
   void close();
@@ -78,7 +80,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::shared_ptr<Exchange> exchange_;
   bool is_head_request_ = false, is_old_version_ = false, keeps_alive_ = true, is_chunked_ = false, is_events_ = false;
   bool is_last_part_ = false;
-  std::string out_;  // what is being written, from sent_ on
+  std::string out_;      // what is written next
+  std::string sending_;  // what is being written, from sent_ on: it stays where it is until it has been written
   size_t sent_ = 0;
 };
 

@@ -3,12 +3,14 @@
 #include <algorithm>
 
 #include "serve/http/url.h"
+#include "serve/request_error.h"
 
 namespace heed::serve {
 namespace {
 
 constexpr std::string_view kForm = "application/x-www-form-urlencoded", kMultipart = "multipart/form-data";
 constexpr std::string_view kLineEnd = "\r\n";
+constexpr size_t kMaxFields = 65536;  // each takes more memory than the few bytes that it may have
 
 // The value of a parameter: `boundary=x` in "multipart/form-data; boundary=x".
 std::string_view parameter(std::string_view header, std::string_view name) {
@@ -44,6 +46,12 @@ std::string_view header_of_part(std::string_view head, std::string_view name) {
   return {};
 }
 
+void require_room(const FormFields& fields) {
+  if (fields.size() >= kMaxFields) {
+    throw RequestError(413, "", fmt::format("the body has more than {} fields", kMaxFields));
+  }
+}
+
 FormFields parse_parts(std::string_view body, std::string_view boundary) {
   FormFields fields;
   const std::string mark = "--" + std::string(boundary), between = std::string(kLineEnd) + mark;
@@ -60,6 +68,7 @@ FormFields parse_parts(std::string_view body, std::string_view boundary) {
       const std::string_view disposition = header_of_part(part.substr(0, head_end), "Content-Disposition");
       const std::string_view name = parameter(disposition, "name");
       if (!name.empty() && parameter(disposition, "filename").empty()) {
+        require_room(fields);
         fields.emplace_back(name, part.substr(head_end + 4));
       }
     }
@@ -84,6 +93,7 @@ FormFields parse_form(std::string_view text) {
     const std::string_view pair = text.substr(0, end);
     const size_t equals = std::min(pair.find('='), pair.size());
     if (!pair.empty()) {
+      require_room(fields);
       fields.emplace_back(decoded(pair.substr(0, equals)), decoded(pair.substr(std::min(equals + 1, pair.size()))));
     }
     text.remove_prefix(std::min(end + 1, text.size()));

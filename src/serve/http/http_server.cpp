@@ -18,8 +18,9 @@ namespace asio = boost::asio;
 using Tcp = asio::ip::tcp;
 using ErrorCode = boost::system::error_code;
 
-constexpr std::chrono::milliseconds kTick{500};          // between two looks at the clock
-constexpr std::chrono::milliseconds kAfterFailure{100};  // before accepting is tried again
+constexpr std::chrono::milliseconds kTick{500};            // between two looks at the clock
+constexpr std::chrono::milliseconds kAfterFailure{100};    // before accepting is tried again
+constexpr std::chrono::milliseconds kIdleForOthers{2000};  // after which a connection makes room where there is none
 
 struct HostAndPort {
   std::string host, port;
@@ -54,7 +55,7 @@ struct HttpServer::State {
       }
       if (error) {
         // There may be too many open files: other connections must end first.
-        wait(kAfterFailure, [this, &acceptor] {
+        wait(end_idlest() ? std::chrono::milliseconds(0) : kAfterFailure, [this, &acceptor] {
           if (acceptor.is_open()) {
             accept(acceptor);
           }
@@ -86,6 +87,22 @@ struct HttpServer::State {
       fail<ConfigError>("listen", "cannot listen on '{}': {}", address, error.message());
     }
     accept(acceptor);
+  }
+
+  // Ends the connection that has been idle for longest, if it has been so for a while.
+  bool end_idlest() {
+    Clock::time_point least = Clock::now() - kIdleForOthers;
+    std::shared_ptr<Connection> idlest;
+    for (const auto& [_, connection] : connections) {
+      if (const auto since = connection->idle_since(); since && *since < least) {
+        least = *since;
+        idlest = connection;
+      }
+    }
+    if (idlest) {
+      idlest->close();
+    }
+    return idlest != nullptr;
   }
 
   void remove(Connection& connection) {

@@ -1,6 +1,8 @@
 #include "serve/http/message.h"
 
 #include <algorithm>
+#include <array>
+#include <ctime>
 
 namespace heed::serve {
 namespace {
@@ -62,6 +64,20 @@ std::string_view reason_of(unsigned status) {
     default:
       return "Unknown";
   }
+}
+
+const std::string& date_of_now() {
+  thread_local std::time_t last = 0;
+  thread_local std::string text;
+  const std::time_t now = std::time(nullptr);
+  if (now != last) {
+    std::tm utc{};
+    gmtime_r(&now, &utc);
+    std::array<char, 64> buffer{};
+    text.assign(buffer.data(), std::strftime(buffer.data(), buffer.size(), "%a, %d %b %Y %H:%M:%S GMT", &utc));
+    last = now;
+  }
+  return text;
 }
 
 }  // namespace heed::serve

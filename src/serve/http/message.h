@@ -37,6 +37,9 @@ struct HttpAnswer {
 // "Not Found" for 404.
 std::string_view reason_of(unsigned status);
 
+// "Fri, 27 Nov 2026 05:10:50 GMT", made once a second in each thread.
+const std::string& date_of_now();
+
 bool equal_ignoring_case(std::string_view a, std::string_view b);
 
 }  // namespace heed::serve

@@ -170,6 +170,11 @@ void validate(const ServeSettings& settings) {
   const auto check = [](std::string_view name, int64_t value, int64_t least, int64_t most) {
     require_option(value >= least && value <= most, "serve", name, value, fmt::format("{} to {}", least, most));
   };
+  for (const KeySettings& key : settings.keys) {
+    check("requests_per_minute", key.requests_per_minute, 0, int64_t{1} << 50);
+    check("tokens_per_day", key.tokens_per_day, 0, int64_t{1} << 50);
+    check("max_priority", key.max_priority, 0, 1000);
+  }
   require<ConfigError>(settings.certificate.empty() == settings.private_key.empty(), "serve",
                        "TLS needs both a certificate and a private_key");
   check("requests", settings.requests, 1, 65536);

@@ -12,4 +12,7 @@ std::vector<int> sockets_of_system();
 // "READY=1", "STOPPING=1", by NOTIFY_SOCKET; nothing where nobody listens there.
 void tell_system(std::string_view state);
 
+// As many open files, and so connections, as the system lets the process have.
+void allow_open_files();
+
 }  // namespace heed::serve

@@ -1,25 +1,27 @@
-// A JSON line for each request.
+// A line for each request, in a file or on standard output.
 #pragma once
 
 #include <fstream>
+#include <mutex>
 #include <string>
-
-#include "serve/json/fields.h"
+#include <string_view>
 
 namespace heed::serve {
 
+// Safe to use from several threads at once. Never used by the server's thread for lines: a disk or a pipe may be slow.
 class AccessLog {
  public:
-  // A file, which is added to; "-": standard output; empty: nothing is written. Opens it anew where it is open already:
-  // whoever has moved the file away wants another one. IoError.
+  // Ends the file before, and opens this one anew, which may have been moved away. "-": standard output; empty: nothing
+  // is written. IoError, and nothing changes, where it can't be opened.
   void open(const std::string& path);
-  bool is_open() const { return is_open_; }
-  // Adds the time to the line.
-  void write(Json line);
+  bool is_open() const;
+  // What can't be written, as on a full disk, may be lost; later lines are tried again.
+  void write(std::string_view line);
 
  private:
-  bool is_open_ = false;
+  mutable std::mutex mutex_;
   std::ofstream file_;
+  std::ostream* out_ = nullptr;
 };
 
 }  // namespace heed::serve

@@ -1,5 +1,6 @@
 #include "serve/work/request_threads.h"
 
+#include <system_error>
 #include <utility>
 
 namespace heed::serve {
@@ -40,9 +41,15 @@ bool RequestThreads::try_run(std::function<void()> work) {
   if (idle_ >= static_cast<int64_t>(work_.size())) {
     work_came_.notify_one();
   } else {
-    std::thread thread([this] { serve_thread(); });
-    const std::thread::id id = thread.get_id();
-    threads_.emplace(id, std::move(thread));
+    try {
+      std::thread thread([this] { serve_thread(); });
+      const std::thread::id id = thread.get_id();
+      threads_.emplace(id, std::move(thread));
+    } catch (const std::system_error&) {  // the process may have no more threads
+      work_.pop_back();
+      --working_;
+      return false;
+    }
   }
   join_ended(lock);
   return true;
@@ -59,10 +66,11 @@ void RequestThreads::serve_thread() {
         break;
       }
     }
-    const std::function<void()> work = std::move(work_.front());
+    std::function<void()> work = std::move(work_.front());
     work_.pop_front();
     lock.unlock();
     work();
+    work = nullptr;  // it may have held the last of a model, whose end takes time
     lock.lock();
     --working_;
   }

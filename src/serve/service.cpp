@@ -259,7 +259,8 @@ bool Service::answer_here(Exchange& exchange) {
     HttpAnswer answer{.status = 204, .type = ""};
     answer.headers = {
         {"Access-Control-Allow-Methods", "GET, POST, DELETE, OPTIONS"},
-        {"Access-Control-Allow-Headers", "Authorization, Content-Type, X-Api-Key, Heed-Timeout, Heed-Priority"},
+        // Clients in pages send headers of their own kind.
+        {"Access-Control-Allow-Headers", std::string(request.header("Access-Control-Request-Headers"))},
         {"Access-Control-Max-Age", "600"}};
     exchange.answer(std::move(answer));
   } else if (path == "/health") {

@@ -10,9 +10,12 @@
 namespace heed::serve {
 namespace {
 
-constexpr std::string_view kModelsPath = "/heed/models/";
+constexpr std::string_view kModelsPath = "/heed/models/", kDescribePath = "/heed/describe/";
 
-std::string name_in_path(std::string_view path) { return decoded_url(path.substr(kModelsPath.size())); }
+// The rest of a path that begins with `prefix`.
+std::string name_after(std::string_view prefix, const Call& call) {
+  return decoded_url(call.request().path().substr(prefix.size()));
+}
 
 void require_administrator(const Call& call) {
   if (call.key() == nullptr || !call.key()->administers) {
@@ -98,7 +101,7 @@ void load_model(Call& call) {
 
 void drop_model(Call& call) {
   require_administrator(call);
-  const std::string name = name_in_path(call.request().path());
+  const std::string name = name_after(kModelsPath, call);
   if (!call.models().drop(name)) {
     throw RequestError(404, "model", fmt::format("model: there is no model '{}'", name));
   }
@@ -106,7 +109,7 @@ void drop_model(Call& call) {
 }
 
 void describe_model(Call& call) {
-  const ServedModel& model = call.model(name_in_path(call.request().path()));
+  const ServedModel& model = call.model(name_after(kDescribePath, call));
   const std::string& directory = model.settings().directory;
   const ModelSummary summary = inspect_recipe(directory);
   Json parameters = Json::array();

@@ -41,11 +41,9 @@ std::shared_ptr<const ServedModel> ModelStore::find(const std::string& name) {
     const std::lock_guard lock(mutex_);
     const auto found = name.empty() && models_.size() == 1 ? models_.begin() : models_.find(name);
     if (found == models_.end()) {
-      std::vector<std::string_view> names;
-      std::ranges::transform(models_, std::back_inserter(names), [](const auto& entry) { return entry.first; });
       throw RequestError(404, "model",
-                         name.empty() ? fmt::format("model: is missing, expected one of {}", fmt::join(names, ", "))
-                                      : fmt::format("model: '{}' is not among {}", name, fmt::join(names, ", ")));
+                         name.empty() ? "model: is missing, and there is not just one model"
+                                      : fmt::format("model: there is no model '{}'", name));
     }
     found->second.used = ++uses_;
     return found->second;

@@ -26,7 +26,7 @@ class ModelStore {
   // False where there is none of this name.
   bool drop(const std::string& name);
 
-  // RequestError 404, with the names that there are. Empty: the only model.
+  // RequestError 404 where there is none. Empty: the only model.
   std::shared_ptr<const ServedModel> find(const std::string& name);
   // The models that are known, in the order of their names, with null for one that made room.
   struct Known {

@@ -257,11 +257,10 @@ bool Service::answer_here(Exchange& exchange) {
   const std::string_view path = request.path();
   if (request.method == "OPTIONS") {  // browsers send it without a key
     HttpAnswer answer{.status = 204, .type = ""};
-    answer.headers = {
-        {"Access-Control-Allow-Methods", "GET, POST, DELETE, OPTIONS"},
-        // Clients in pages send headers of their own kind.
-        {"Access-Control-Allow-Headers", std::string(request.header("Access-Control-Request-Headers"))},
-        {"Access-Control-Max-Age", "600"}};
+    answer.headers = {{"Access-Control-Allow-Methods", "GET, POST, DELETE, OPTIONS"},
+                      // Clients in pages send headers of their own kind.
+                      {"Access-Control-Allow-Headers", std::string(request.header("Access-Control-Request-Headers"))},
+                      {"Access-Control-Max-Age", "600"}};
     exchange.answer(std::move(answer));
   } else if (path == "/health") {
     exchange.answer({.body = "{\"status\": \"ok\"}\n"});

@@ -13,8 +13,8 @@
 #include "serve/http/exchange.h"
 #include "serve/json/fields.h"
 #include "serve/models/model_store.h"
+#include "serve/operation/metrics.h"
 #include "serve/settings/serve_settings.h"
-#include "serve/work/metrics.h"
 
 namespace heed::serve {
 

@@ -8,10 +8,10 @@
 
 #include "base/errors.h"
 #include "serve/libretranslate/request_fields.h"
+#include "serve/operation/model_gauges.h"
 #include "serve/page/page_files.h"
 #include "serve/routes.h"
 #include "serve/system/system_service.h"
-#include "serve/work/model_gauges.h"
 
 namespace heed::serve {
 namespace {

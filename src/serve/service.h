@@ -9,9 +9,9 @@
 
 #include "serve/call.h"
 #include "serve/http/http_server.h"
-#include "serve/work/access_log.h"
-#include "serve/work/quotas.h"
-#include "serve/work/request_threads.h"
+#include "serve/operation/access_log.h"
+#include "serve/operation/quotas.h"
+#include "serve/operation/request_threads.h"
 
 namespace heed::serve {
 

@@ -5,8 +5,8 @@
 #include "serve/http/form.h"
 #include "serve/json/fields.h"
 #include "serve/libretranslate/piece_spans.h"
-#include "serve/work/metrics.h"
-#include "serve/work/quotas.h"
+#include "serve/operation/metrics.h"
+#include "serve/operation/quotas.h"
 
 namespace heed::serve {
 namespace {

@@ -1,4 +1,4 @@
-#include "serve/work/request_threads.h"
+#include "serve/operation/request_threads.h"
 
 #include <system_error>
 #include <utility>

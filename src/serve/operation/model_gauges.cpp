@@ -1,4 +1,4 @@
-#include "serve/work/model_gauges.h"
+#include "serve/operation/model_gauges.h"
 
 #include <fmt/format.h>
 

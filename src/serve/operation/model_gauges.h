@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "serve/models/model_store.h"
-#include "serve/work/metrics.h"
+#include "serve/operation/metrics.h"
 
 namespace heed::serve {
 

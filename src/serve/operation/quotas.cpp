@@ -1,4 +1,4 @@
-#include "serve/work/quotas.h"
+#include "serve/operation/quotas.h"
 
 namespace heed::serve {
 namespace {

@@ -1,4 +1,4 @@
-#include "serve/work/metrics.h"
+#include "serve/operation/metrics.h"
 
 #include <fmt/format.h>
 

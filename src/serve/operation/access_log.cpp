@@ -1,4 +1,4 @@
-#include "serve/work/access_log.h"
+#include "serve/operation/access_log.h"
 
 #include <iostream>
 #include <utility>

@@ -56,8 +56,8 @@ class Encoder {
 
   ModelLoad load() const;  // at this moment; never waits for a batch
 
-  // Texts of calls that come at the same time are read together. `reading` says which go first, and when a call is to
-  // end although not all of its texts were read: then it throws InterruptedError.
+  // Texts of calls that come at the same time are read together. `reading` says which go first, and may interrupt a
+  // call before all of its texts were read: then the call throws InterruptedError.
 
   // Names a text in errors, by its number, from 0.
   using TextName = std::function<std::string(size_t text)>;
@@ -89,7 +89,7 @@ class Encoder {
   TextAttention attention(const std::string& text, const AttentionRequest& request,
                           const std::string& where = "text") const;
 
-  // How its tokenizer writes a mask that it can fill; empty where it can't.
+  // How its tokenizer writes a mask; empty where the model can't fill masks.
   std::string mask() const;
 
   // The tokens that the model reads for each text that it embeds, marks and a prompt included. Throws for the same

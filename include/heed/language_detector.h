@@ -14,11 +14,11 @@ struct LanguageGuess {
 };
 
 // A small classifier that is built in: Arabic, Chinese, Czech, Danish, Dutch, English, French, German, Italian,
-// Japanese, Polish, Portuguese, Romanian, Russian, Spanish, Swedish, Turkish and Ukrainian. It takes any text for one of
-// these. Safe to call from several threads at once.
+// Japanese, Polish, Portuguese, Romanian, Russian, Spanish, Swedish, Turkish and Ukrainian. It takes every text for
+// one of these. Safe to call from several threads at once.
 class LanguageDetector {
  public:
-  // IoError where no temporary folder can be written, from which it is loaded.
+  // It is loaded from a temporary folder: IoError where that can't be written.
   LanguageDetector();
   ~LanguageDetector();
   LanguageDetector(LanguageDetector&& other) noexcept;
@@ -26,8 +26,8 @@ class LanguageDetector {
 
   std::vector<std::string> languages() const;
 
-  // All languages, the likeliest first, with confidences that sum up to 100; none for a text without letters. Of a long
-  // text, several parts are read. FormatError unless the text is UTF-8.
+  // All languages, the likeliest first, with confidences that sum to 100; none for a text without letters. Of a long
+  // text, only several parts are read. FormatError unless the text is UTF-8.
   std::vector<LanguageGuess> detect(std::string_view text) const;
 
  private:

@@ -43,7 +43,7 @@ class Translator {
 
   // Each line's translations, best first: at least one. A line of white space alone becomes an empty one. Throws before
   // anything is translated when a line is not UTF-8 or longer than the model takes; and InterruptedError when the
-  // options' interruption came first, which the listener may have heard of some lines before.
+  // options' interruption comes first: the listener may have heard of some lines by then.
   std::vector<std::vector<Translation>> translate(std::span<const std::string> lines,
                                                   const TranslationOptions& options = {}, const LineName& name = {},
                                                   TranslationListener* listener = nullptr) const;

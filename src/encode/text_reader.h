@@ -58,7 +58,7 @@ class TextReader {
     const Interruption& interruption;
     std::vector<Texts> batches = {};
     size_t next = 0;      // the first batch that nobody has
-    size_t left = 0;      // texts that are not done with
+    size_t left = 0;      // texts that are not done
     bool is_cut = false;  // by the interruption
     std::exception_ptr failure = nullptr;
   };

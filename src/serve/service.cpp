@@ -184,9 +184,9 @@ void Service::take(const std::shared_ptr<const ServeSettings>& settings) {
     use_tls(*settings);
     log_.open(settings->access_log);
     settings_ = settings;
-    std::cerr << "heed: the settings were read anew\n";
+    std::cerr << "heed: the settings were read again\n";
   } catch (const Error& error) {
-    std::cerr << fmt::format("heed: the settings stay as they were, but for the models: {}\n", error.what());
+    std::cerr << fmt::format("heed: the settings stay as they were, except for the models: {}\n", error.what());
   }
 }
 

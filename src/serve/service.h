@@ -51,7 +51,7 @@ class Service final : public HttpHandler {
   HttpAnswer refusal(const HttpRequest& request, unsigned status, std::string_view why);
   std::vector<HttpHeader> headers_of_origin(const HttpRequest& request) const;
 
-  // Settings that are read anew take the place of these; requests under way keep those that they began with.
+  // Settings that are read again take the place of these; requests under way keep those that they began with.
   std::shared_ptr<const ServeSettings> settings_;
   const Reread reread_;
   ModelStore models_;

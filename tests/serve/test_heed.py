@@ -65,7 +65,7 @@ class Heed(ServerTest):
             self.assertAlmostEqual(sum(token["log_probability"] for token in one["each"]), one["log_probability"], 4)
             self.assertEqual(len(one["each"]), one["tokens"])
 
-    def test_translations_are_told_while_they_are_written(self):
+    def test_translations_are_streamed_while_they_are_written(self):
         for options in ({}, {"beam": 4, "n_best": 2, "tokens": True, "top_tokens": 3}):
             fields = {"model": "t", "texts": LINES, **options}
             whole = self.post("/heed/translate", fields)

@@ -121,9 +121,9 @@ class Http(ServerTest):
             self.assertLess(self.server.memory() - memory, 16000000, begin)
             self.assertEqual(self.status_of(self.post_bytes(begin + b"a" * 5000, b"Transfer-Encoding: chunked")), 431)
 
-    def test_a_refusal_after_a_question_for_the_head_has_its_body(self):
+    def test_a_refusal_after_a_head_request_has_its_body(self):
         data = b"HEAD /health HTTP/1.1\r\nHost: a\r\n\r\nnonsense\r\n\r\n"
-        self.assertIn(b"not a request", self.server.raw(data))
+        self.assertIn(b"not an HTTP/1.1 request", self.server.raw(data))
 
     def test_what_is_no_request_is_refused(self):
         for data in (b"nonsense\r\n\r\n", b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"\x16\x03\x01\x02\x00\x01" * 20,
@@ -145,7 +145,7 @@ class Http(ServerTest):
         # Said before the body is sent.
         self.assertEqual(self.status_of(self.post_bytes(b"", b"Content-Length: 20001")), 413)
 
-    def test_a_body_is_asked_for_where_the_client_waits_for_that(self):
+    def test_a_body_is_asked_for_where_the_client_waits_to_be_asked(self):
         body = b'{"texts": ["a"]}'
         with self.server.connect() as connection:
             connection.sendall(self.post_bytes(b"", b"Content-Length: %d" % len(body), b"Expect: 100-continue"))

@@ -192,9 +192,9 @@ path = "{self.writer}"
         for target in (self.other, self.translator, self.other) * 3:
             link.unlink()
             link.symlink_to(target)
-            before = server.error_text().count("read anew")
+            before = server.error_text().count("read again")
             server.process.send_signal(signal.SIGHUP)
-            self.assert_soon(lambda: server.error_text().count("read anew") > before, 10.0)
+            self.assert_soon(lambda: server.error_text().count("read again") > before, 10.0)
         stopping.set()
         for thread in threads:
             thread.join()
@@ -231,7 +231,7 @@ path = "{self.other}"
         self.assertEqual([(line["path"], line["status"], line["model"]) for line in lines],
                          [("/heed/translate", 200, "t"), ("/heed/translate", 400, "t")])
 
-    def test_the_access_log_goes_on_after_a_full_disk_and_begins_anew_where_it_is_told(self):
+    def test_the_access_log_goes_on_after_a_full_disk_and_in_a_new_file(self):
         log, moved = self.path / "log", self.path / "moved"
         config = self.config(f'[server]\naccess_log = "{log}"\n[model.t]\npath = "{self.translator}"\n')
         server = self.serve("--config", config)
@@ -345,7 +345,7 @@ path = "{self.writer}"
         self.assertNotIn(b"200", server.raw(b"GET /health HTTP/1.1\r\nHost: a\r\n\r\n", 2))
         make("second")
         server.process.send_signal(signal.SIGHUP)
-        self.assert_soon(lambda: "read anew" in server.error_text(), 10.0)
+        self.assert_soon(lambda: "read again" in server.error_text(), 10.0)
         self.assertEqual(json.loads(post(fields)), whole)
         certificate.write_text("nonsense")
         self.assert_refused("serve", "--config", self.path / "serve.toml", mentions=("certificate.pem", "PEM"))

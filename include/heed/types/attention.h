@@ -15,14 +15,14 @@ enum class AttentionKind : uint8_t { encoder, decoder, cross };
 inline constexpr std::array<NamedValue<AttentionKind>, 3> kAttentionKindNames{
     {{"encoder", AttentionKind::encoder}, {"decoder", AttentionKind::decoder}, {"cross", AttentionKind::cross}}};
 
-// Whether maps also say how long the vectors are that the weights bring: a weight of a short vector adds little.
+// Whether maps also have the lengths of the weighted values: the weight of a short vector adds little.
 enum class AttentionNorms : uint8_t { left_out, computed };
 
 struct AttentionRequest {
   AttentionKind kind = AttentionKind::encoder;
   std::vector<int64_t> layers = {}, heads = {};  // from 0; empty: all
   AttentionNorms norms = AttentionNorms::left_out;
-  // Maps with more rows or columns are made smaller, to at most as many, each number the largest of some neighbours.
+  // Maps with more rows or columns than this are made smaller: each number is then the largest of several neighbours.
   // 0: they are left as they are.
   int64_t at_most = 0;
 };

@@ -57,7 +57,7 @@ struct GenerationOptions {
   // word. The beam must be larger than the number of their tokens.
   std::vector<std::string> force = {};
   PromptMarks marks = PromptMarks::added;
-  // With `each`: how many of the likeliest tokens are listed in the place of each, 0 to kMaxLikeliest.
+  // With `each`: how many of the likeliest tokens are listed at the place of each, 0 to kMaxLikeliest.
   int64_t likeliest = 0;
 };
 

@@ -26,9 +26,9 @@ struct InferenceOptions {
   int threads = 0;                         // 0: one per processor
   std::string device = "cpu";              // or "cuda", "cuda:1": an NVIDIA GPU
   CacheType cache = CacheType::automatic;  // of models that write
-  // Of language models whose attention is neither local nor linear: prompts that begin alike are read once as far as
-  // they do, also across calls. So many bytes of keys and values stay for that, those of the latest prompts and texts,
-  // until none was written for five minutes. No text depends on it. 0: nothing is shared.
+  // For language models whose attention is neither local nor linear: what several prompts begin with is read once, also
+  // across calls. Up to this many bytes of keys and values stay for that, those of the latest prompts and texts, until
+  // nothing has been written for five minutes. No text depends on it. 0: nothing is shared.
   int64_t prefix_bytes = 0;
   ContextOptions context = {};  // more tokens than in training, if the model's positions have no table
   // For models that write: the directories of others with the same architecture and vocabulary. The probability of each

@@ -9,8 +9,8 @@ namespace heed {
 struct ModelLoad {
   int64_t waiting = 0;    // texts of calls that have not begun
   int64_t running = 0;    // texts that have begun and not ended
-  int64_t sequences = 0;  // that these are written to: samples, or hypotheses of beams
-  // The pages of keys and values that are read or kept, and others that memory was taken for, in all workers.
+  int64_t sequences = 0;  // of the running texts: samples, or hypotheses of beams
+  // Pages of keys and values of all workers: those that are read or kept, and those that have memory but are free.
   int64_t used_pages = 0, free_pages = 0;
   // Since the model was loaded: its steps, or an encoder's batches, and the tokens that they read.
   int64_t steps = 0, tokens = 0;

@@ -1,4 +1,4 @@
-// What a language model thinks of the next token.
+// Which tokens a language model finds likely to come next.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 namespace heed {
 
 struct NextToken : LikelyToken {
-  std::string text;    // what it adds to this text; empty for a part of a character, and for a mark
+  std::string text;    // what it adds to the prompt; empty for a part of a character, and for a mark
   double logit = 0.0;  // unmodified
 };
 
 struct LikelyTokens {
-  std::vector<int32_t> prompt;    // the tokens that the model read: penalties of repetition look at them
+  std::vector<int32_t> prompt;    // the tokens that the model read; a repetition penalty counts them
   std::vector<NextToken> tokens;  // most likely first
 };
 

@@ -10,7 +10,7 @@ struct PrefixReport {
   int64_t prompts = 0;  // that were read
   int64_t hits = 0;     // of these, those that began like another text
   int64_t tokens = 0;   // of all prompts
-  int64_t saved = 0;    // of these, those that need not be read again
+  int64_t saved = 0;    // of these, those that did not have to be read again
 };
 
 }  // namespace heed

@@ -78,7 +78,7 @@ struct TranslationOptions {
   int64_t alternatives = 0;
   UnknownWords unknown = UnknownWords::keep;
   LanguagePair languages = {};
-  // With `each`: how many of the likeliest tokens are listed in the place of each, 0 to kMaxLikeliest.
+  // With `each`: how many of the likeliest tokens are listed at the place of each, 0 to kMaxLikeliest.
   int64_t likeliest = 0;
   SearchSteps steps = SearchSteps::left_out;
 };
@@ -103,7 +103,7 @@ struct Translation {
   double score = 0.0, log_probability = 0.0;
   int64_t tokens = 0;  // the end included
   std::vector<AlignedPair> alignment;
-  // Where asked for: its tokens, the end included. Their offsets are those before unknown words were copied.
+  // Where asked for: its tokens, the end included. Their offsets are those in the text before unknown words are copied.
   std::vector<ScoredToken> each = {};
   // Where asked for, of a line's first translation: each step of its search, best first.
   std::vector<std::vector<SearchedToken>> steps = {};
@@ -117,8 +117,8 @@ class TranslationListener {
   // The next token of the best translation of line number `line`, from 0, where the options list each: before the piece
   // that its text is in.
   virtual void on_token(size_t /*line*/, const ScoredToken& /*token*/) {}
-  // What has become certain of its text; its pieces together are the text. It is one piece with a beam above 1, and
-  // where unknown words are copied.
+  // The next part of its text, as soon as that is certain; the pieces together are the text. With a beam above 1, and
+  // where unknown words are copied, the text is one piece.
   virtual void on_piece(size_t /*line*/, std::string_view /*piece*/) {}
   // What is returned for the line, as soon as it is ready.
   virtual void on_translations(size_t /*line*/, std::span<const Translation> /*translations*/) {}

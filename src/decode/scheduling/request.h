@@ -34,7 +34,7 @@ class Request {
   virtual std::span<const int32_t> candidates() const { return {}; }
   // How many tokens its sequences will probably have in the end, what they continue included, where at most the latest
   // `cached` of each are kept; tokens that several share count once. 0: it cannot know, and takes part whatever memory
-  // it takes.
+  // that needs.
   virtual int64_t expected_tokens(int64_t /*cached*/) const { return 0; }
   virtual int64_t max_sequences() const = 0;                     // at once
   virtual int64_t sequences() const { return max_sequences(); }  // that it has, or will have when it has begun

@@ -24,7 +24,7 @@ class RequestBatch {
 
   struct Joining {
     Request* request;
-    int priority = 0;  // whose prompt is higher is read before others
+    int priority = 0;  // prompts of a higher one are read first
   };
   // BudgetError when there is no room; then none has joined.
   void join(std::span<const Joining> joining);
@@ -36,10 +36,10 @@ class RequestBatch {
     Request* request;
     std::exception_ptr failure;  // what it threw; null: it is done
   };
-  // Returns the requests that left in this step. What the stepper throws goes to the caller; the batch cannot be used
-  // any more then.
+  // Returns the requests that left in this step. What the stepper throws goes to the caller; after that the
+  // batch cannot be used.
   const std::vector<Ended>& step();
-  int64_t tokens() const { return tokens_; }  // that the last step read, and did not have from others
+  int64_t tokens() const { return tokens_; }  // that the last step read, without those that it had from others
 
  private:
   struct Member {

@@ -12,8 +12,8 @@ namespace heed {
 // scores. One pass follows the other in the same memory, so the larger counts.
 class RequestMemory {
  public:
-  // `step_bytes`: of the weights that a step reads. With these, more may be taken: a step of a few requests reads as
-  // many weights as one of many.
+  // `step_bytes`: of the weights that a step reads. The more they are, the more memory requests may take: a step of a
+  // few requests reads as many weights as a step of many.
   RequestMemory(const Inference& inference, int64_t step_bytes);
 
   // The most that requests will take.
@@ -27,15 +27,15 @@ class RequestMemory {
       return *this;
     }
   };
-  Need need_of(const Request& request) const;  // nothing: it does not know its length
+  Need need_of(const Request& request) const;  // zeros where it does not know its length
 
   enum class Share : uint8_t { whole, three_quarters };
   // Whether requests of a lane keep to this share of the budget together. One alone may take more.
   bool fits(const Need& of_all, Share share = Share::whole) const;
   // The tokens of sources that are read together, so that the encoder's activations keep to the budget too.
   int64_t max_source_tokens() const { return max_source_tokens_; }
-  // Tokens that caches have room for at first, so that they need not grow, for which they would be copied. What is never
-  // written takes no memory.
+  // Tokens that caches have room for at first. To grow, they would have to be copied; room that is never written takes
+  // no memory.
   int64_t tokens_at_first() const;
 
  private:

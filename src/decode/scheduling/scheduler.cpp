@@ -103,8 +103,8 @@ bool Scheduler::take_turn(size_t lane, Backend& backend) {
   return goes_on;
 }
 
-// A worker without requests is gone before their callers know that they ended, who may use the backend then; or when
-// what it keeps has not been used for a while.
+// A worker without requests is removed before callers know that theirs have ended, since they may use the backend then.
+// One that keeps something for later prompts is removed when it has taken no step for a while.
 void Scheduler::rest(size_t lane) {
   Worker& worker = *workers_[lane];
   const auto end = worker.last_step() + limits_.prefix_time;

@@ -21,8 +21,8 @@ class Scheduler {
  public:
   struct Memory {
     int64_t step_bytes = 0;  // as of RequestMemory
-    // For what texts begin with, where the model has_prefixes(): it stays so long after the last step that it is used
-    // in. 0: texts share nothing.
+    // For what texts begin with, where the model has_prefixes(). It stays for prefix_time after the last step. 0: texts
+    // share nothing.
     int64_t prefix_bytes = 0;
     std::chrono::milliseconds prefix_time = std::chrono::minutes(5);
   };
@@ -48,7 +48,7 @@ class Scheduler {
   // Never waits for a step.
   ModelLoad load() const;
   PrefixReport prefixes() const { return prefixes_.report(); }
-  // Frees what texts that come later might begin with, soon after the steps that run.
+  // Frees what was kept for the beginnings of later texts, soon after the steps under way.
   void forget_prefixes();
 
  private:
@@ -69,7 +69,7 @@ class Scheduler {
   FairQueue<Call> waiting_;                       // with requests that nobody has taken
   int64_t sequences_ = 0;                         // of all requests that have not ended
   std::vector<std::unique_ptr<Worker>> workers_;  // of each lane; null: it has nothing
-  std::vector<bool> forgets_;                     // what it has for later, in its next turn
+  std::vector<bool> forgets_;                     // by lane: whether it frees what it keeps in its next turn
   ModelLoad load_;                                // without what workers use
   std::vector<Worker::Use> uses_;                 // by each worker, after its last step
 

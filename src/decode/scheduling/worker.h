@@ -51,9 +51,9 @@ class Worker {
 
   bool idle() const { return members_.empty(); }
   // `share` is what each worker has if all sequences are divided evenly. The last request may exceed it and the limit
-  // of sequences, and one that is alone the budget. Once a worker is full, calls that it serves already wait until
-  // half of its places and a quarter of its memory are free: each join costs a pass of the encoder, which is fast only
-  // with many sources, but fewer requests read the weights in more steps.
+  // of sequences; a request that is alone may exceed the budget. Once a worker is full, calls that it serves already
+  // wait until half of its places and a quarter of its memory are free: each join costs a pass of the encoder, which is
+  // fast only with many sources, but with fewer requests more steps read the weights.
   bool has_room(const Call& call, int64_t share);
   void take(Call& call, Request& request);
   // Finds the members that are to end in the next step, also because others of the same caller have failed.
@@ -68,7 +68,7 @@ class Worker {
   };
   Use use() const;
 
-  // Whether it has something for prompts that come later, and that it need not have it any more.
+  // Whether it keeps something for prompts that come later, and that it need not keep it any longer.
   bool keeps() const { return prefixes_ != nullptr && prefixes_->keeps(); }
   void forget();
   std::chrono::steady_clock::time_point last_step() const { return last_step_; }

@@ -23,7 +23,7 @@ Inputs take_inputs(Fields& fields, const Call& call) {
   const auto most = static_cast<size_t>(call.settings().texts);
   if (given.is_array() && given.size() > most) {
     throw RequestError(413, "inputs",
-                       fmt::format("inputs: a list of {}, but at most {} are taken", given.size(), most));
+                       fmt::format("inputs: a list of {}, but at most {} are allowed", given.size(), most));
   }
   const bool are_pairs = given.is_array() && !given.empty() && given.front().is_array();
   if (!are_pairs) {

@@ -21,7 +21,7 @@ std::vector<std::string> take_texts(Fields& fields, const char* texts, const cha
 // "prompt", the beginning of a text, or "messages", a conversation; "prefix" is the beginning of what follows.
 std::string take_prompt(Fields& fields, const ServedModel& model, GenerationOptions& options);
 
-// "tokens", and "top_tokens": how many of the likeliest are listed in the place of each.
+// "tokens", and "top_tokens": how many of the likeliest are listed at the place of each.
 struct ListedTokens {
   EachToken each;
   int64_t likeliest;

@@ -50,7 +50,7 @@ TranslateRequest take_request(Fields& fields, const Call& call, TranslationOptio
   }
   if (auto prefixes = fields.texts("prefixes", request.texts.size())) {
     if (prefixes->size() != request.texts.size() || !chosen.prefixes.empty()) {
-      refuse_field("prefixes", "needs one for each text, and no prefix for all");
+      refuse_field("prefixes", "needs one for each text, and cannot be given together with prefix");
     }
     chosen.prefixes = std::move(*prefixes);
   }

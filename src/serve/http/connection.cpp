@@ -33,7 +33,7 @@ std::string_view why_not(unsigned status) {
     case 413:
       return "the body is too long";
     default:
-      return "this is not a request of HTTP/1.1";
+      return "this is not an HTTP/1.1 request";
   }
 }
 
@@ -184,7 +184,7 @@ bool Connection::look_at_head() {
   const auto coding = head.find(http::field::transfer_encoding);
   if (coding != head.end() && (head.count(http::field::transfer_encoding) > 1 || head.version() < 11 ||
                                !equal_ignoring_case({coding->value().data(), coding->value().size()}, "chunked"))) {
-    refuse(501, "the only transfer encoding is chunked");
+    refuse(501, "the only supported transfer encoding is chunked");
     return false;
   }
   if (head.version() == 11 && head.count(http::field::host) != 1) {

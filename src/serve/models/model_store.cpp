@@ -42,7 +42,7 @@ std::shared_ptr<const ServedModel> ModelStore::find(const std::string& name) {
     const auto found = name.empty() && models_.size() == 1 ? models_.begin() : models_.find(name);
     if (found == models_.end()) {
       throw RequestError(404, "model",
-                         name.empty() ? "model: is missing, and there is not just one model"
+                         name.empty() ? "model: is missing; it may be left out only where there is one model"
                                       : fmt::format("model: there is no model '{}'", name));
     }
     found->second.used = ++uses_;

@@ -41,9 +41,9 @@ void Metrics::count_request(std::string_view interface, std::string_view model, 
   ++requests_[labels];
 }
 
-void Metrics::count_refusal(std::string_view reason) {
+void Metrics::count_refusal(std::string_view status) {
   const std::lock_guard lock(mutex_);
-  ++refusals_[std::string(reason)];
+  ++refusals_[std::string(status)];
 }
 
 void Metrics::count_tokens(std::string_view model, int64_t read, int64_t written) {
@@ -75,10 +75,10 @@ std::string Metrics::text(const std::vector<Gauge>& gauges) const {
     fmt::format_to(out, "heed_requests_total{{{}}} {}\n", labels, count);
   }
   add_head(text, "heed_refusals_total", "Requests that were refused, by status", "counter");
-  for (const auto& [reason, count] : refusals_) {
-    fmt::format_to(out, "heed_refusals_total{{reason={}}} {}\n", label_value(reason), count);
+  for (const auto& [status, count] : refusals_) {
+    fmt::format_to(out, "heed_refusals_total{{status={}}} {}\n", label_value(status), count);
   }
-  add_head(text, "heed_tokens_total", "Tokens that were read and written", "counter");
+  add_head(text, "heed_tokens_total", "Tokens that were read or written", "counter");
   for (const auto& [model, tokens] : tokens_) {
     fmt::format_to(out,
                    "heed_tokens_total{{model={0},direction=\"read\"}} {1}\n"

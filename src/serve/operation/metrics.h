@@ -22,7 +22,7 @@ std::string label_value(std::string_view value);
 class Metrics {
  public:
   void count_request(std::string_view interface, std::string_view model, unsigned status);
-  void count_refusal(std::string_view reason);
+  void count_refusal(std::string_view status);
   void count_tokens(std::string_view model, int64_t read, int64_t written);
   void observe(Latency what, std::string_view model, double seconds);
 

@@ -22,8 +22,8 @@ void add_model_gauges(const std::vector<ModelStore::Known>& models, std::vector<
   add("heed_model_loaded", "Whether a model is in memory",
       [](const ModelStore::Known& known) { return std::optional(known.model ? 1.0 : 0.0); });
   add("heed_waiting_texts", "Texts that wait for their turn", of_load(&ModelLoad::waiting));
-  add("heed_running_texts", "Texts that are read or written", of_load(&ModelLoad::running));
-  add("heed_sequences", "Sequences that are written", of_load(&ModelLoad::sequences));
+  add("heed_running_texts", "Texts that are being read or written", of_load(&ModelLoad::running));
+  add("heed_sequences", "Sequences that are being written", of_load(&ModelLoad::sequences));
   add("heed_used_pages", "Pages of keys and values in use", of_load(&ModelLoad::used_pages));
   add("heed_free_pages", "Pages of keys and values that are free", of_load(&ModelLoad::free_pages));
   const auto of_prefixes = [](auto member) {

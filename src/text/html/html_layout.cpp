@@ -198,7 +198,7 @@ class HtmlLayout {
     std::ranges::for_each(later, arrange_mark);
   }
 
-  // A node's children, those first that many words speak for.
+  // A node's children, those first for which most words speak.
   std::vector<size_t> by_evidence(const HtmlNode& node, WordRange words) const {
     std::vector<size_t> children = node.children;
     if (line_.keeps_order || children.size() < 2) {

@@ -28,12 +28,12 @@ struct HtmlToken {
   std::optional<size_t> partner = {};  // the token of the tag that ends or begins the element
 };
 
-// Partners are those that stacks of tags of the same name find.
+// Partners are found with a stack of open tags for each name.
 std::vector<HtmlToken> html_tokens(std::string_view html);
 
 // How an element is laid out, as far as translation cares.
 bool is_void_element(std::string_view name);    // has no end tag
-bool is_inline_element(std::string_view name);  // part of a line of text, unless it is an unknown one: these are too
+bool is_inline_element(std::string_view name);  // part of a line of text; so are unknown elements
 // Whose content is not translated: code, scripts, pictures ...
 bool is_kept_element(std::string_view name);
 

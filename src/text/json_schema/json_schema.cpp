@@ -96,7 +96,7 @@ class SchemaExpressions {
 
   std::string of_flat(const Json& schema, const std::string& path) {
     if (schema.is_boolean()) {
-      require<ConfigError>(schema == true, path, "no value is valid by this schema");
+      require<ConfigError>(schema == true, path, "this schema allows no value");
       return any_value(kOpenNesting);
     }
     for (const char* const key : {"anyOf", "oneOf"}) {
@@ -111,7 +111,7 @@ class SchemaExpressions {
     if (!constrains(schema)) {
       return any_value(kOpenNesting);
     }
-    require<ConfigError>(types != 0, path, "no type is valid by this schema");
+    require<ConfigError>(types != 0, path, "this schema allows no type");
     require_keywords_of(types, schema, path);
     require<ConfigError>(schema.contains("type") || types == kNumber || (types & (types - 1)) == 0, path,
                          "keywords about several types need a 'type'");
@@ -155,12 +155,12 @@ class SchemaExpressions {
       }
       active_.resize(active);
     }
-    require<ConfigError>(!kinds.empty(), path, "no value is valid by this schema");
+    require<ConfigError>(!kinds.empty(), path, "this schema allows no value");
     for (size_t i = 0; i < branches.size() && key == std::string_view("oneOf"); ++i) {
       for (size_t j = i + 1; j < branches.size(); ++j) {
         require<ConfigError>(are_surely_disjoint(branches[i], branches[j], path), path,
-                             "oneOf: a value may be valid by branches {} and {}; write anyOf, or give them a required "
-                             "property with another constant in each",
+                             "oneOf: a value may be valid against branches {} and {}; write anyOf, or give them a "
+                             "required property with another constant in each",
                              i, j);
       }
     }
@@ -182,7 +182,7 @@ class SchemaExpressions {
         kinds.push_back(exact_value(value));
       }
     }
-    require<ConfigError>(!kinds.empty(), path, "no value is valid by this schema");
+    require<ConfigError>(!kinds.empty(), path, "this schema allows no value");
     return any_of(kinds);
   }
 

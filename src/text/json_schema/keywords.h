@@ -33,7 +33,7 @@ const Json& list_of(const Json& schema, const char* key, std::string_view path);
 // together.
 Json merge(const Json& a, const Json& b, std::string_view path);
 
-// Whether no value is valid by both, as far as types, constants and the constants of required properties show.
+// Whether no value is valid against both, as far as types, constants and the constants of required properties show.
 // The schemas have neither $ref nor allOf at their top.
 bool are_surely_disjoint(const Json& a, const Json& b, std::string_view path);
 

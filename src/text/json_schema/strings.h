@@ -9,10 +9,10 @@
 
 namespace heed::json_schema {
 
-// A pattern as ECMAScript reads it, which is found somewhere in the text unless ^ and $ hold it to the ends. Written
-// are only texts whose number of characters is within `length`, and where a class excludes characters, none of Unicode's
-// white space and control characters. ConfigError, naming `where`, for what heed's expressions do not know, and for
-// patterns that texts of other lengths match too.
+// A string in which a pattern of ECMAScript is found: anywhere, unless ^ and $ hold it to the ends. A class that
+// excludes characters excludes Unicode's white space and control characters too. ConfigError, naming `where`, for what
+// heed's expressions do not know, and for patterns that also match texts whose number of characters is not within
+// `length`.
 std::string string_of_pattern(std::string_view pattern, const Counts& length, std::string_view where);
 
 // The same for date, time, date-time, uuid, email and ipv4; nullopt for another format.

@@ -67,7 +67,7 @@ TEST(SearchRules, AnEndThatIsNotAmongTheFirstOfTheBeamIsPassedOver) {
   EXPECT_THAT(best[1].tokens, ElementsAre(kA, kA));
 }
 
-TEST(SearchRules, TokensThatAreThereAlreadyCountByThePenaltyForRepetition) {
+TEST(SearchRules, ARepetitionPenaltyAppliesToTokensThatAreThereAlready) {
   for (const int64_t beam : {1, 2}) {
     WrittenDown stepper({{{}, {.a = -1.0F, .b = -8.0F}},
                          {{kA}, {.end = -6.0F, .a = -0.25F, .b = -0.375F}},

@@ -143,7 +143,7 @@ TEST(TokenScores, AListenerHearsEachTokenBeforeItsPiece) {
 }
 
 // The tokens of a stop text begin at the end of the text or behind it.
-TEST(TokenScores, AStopTextBeginsBehindTheText) {
+TEST(TokenScores, AStopTextBeginsAfterTheText) {
   RandomLanguageModel m;
   m.bias(m.tokenizer->special().eos, -1e4F);
   for (const int64_t beam : {1, 2}) {
@@ -162,7 +162,7 @@ TEST(TokenScores, AStopTextBeginsBehindTheText) {
   }
 }
 
-TEST(TokenScores, BeamSearchTellsTextsAsTheyAreReady) {
+TEST(TokenScores, BeamSearchReportsTextsAsTheyAreReady) {
   RandomLanguageModel m;
   struct Stops final : GenerationListener {
     void on_completion(const Text& /*text*/, const Completion& /*completion*/) override {

@@ -60,7 +60,7 @@ class Chat(OpenAiTest):
         prompt = self.offline(HELLO, "--max-tokens", 1, model=self.chat)[0]["prompt"]
         self.check_usage(answer["usage"], len(prompt), 12)
 
-    def test_answers_are_the_offline_command_s(self):
+    def test_answers_are_those_of_the_command(self):
         cases = [({"temperature": 0}, ["--temperature", 0]),
                  ({"temperature": 0.8, "top_p": 0.9, "seed": 7, "n": 4},
                   ["--temperature", 0.8, "--top-p", 0.9, "--seed", 7, "--n", 4]),
@@ -83,7 +83,7 @@ class Chat(OpenAiTest):
         self.assertNotEqual(self.conversation(*talk), self.conversation(*talk[1:]))
         self.assertEqual(self.conversation(("developer", "Be brief."), *talk[1:]), self.conversation(*talk))
 
-    def test_names_and_the_template_s_own_options_reach_it(self):
+    def test_names_and_template_options_reach_the_template(self):
         named = [{"role": "user", "content": "Hello", "name": "Ann"}]
         expected = self.offline(named, "--max-tokens", 12, "--temperature", 0, model=self.chat)[0]["text"]
         self.assertEqual(self.texts(messages=named), [expected])
@@ -103,7 +103,7 @@ class Chat(OpenAiTest):
             self.assertEqual((answer["usage"]["completion_tokens"], answer["choices"][0]["finish_reason"]), (5, "length"))
         self.refused(PATH, "max_tokens", model="chat", messages=HELLO, max_tokens=5, max_completion_tokens=6)
 
-    def test_without_a_number_an_answer_has_the_model_s_room(self):
+    def test_without_max_tokens_an_answer_may_be_as_long_as_the_model_takes(self):
         usage = self.answer(PATH, model="endless", messages=[{"role": "user", "content": "a" * 480}], temperature=0)["usage"]
         self.assertEqual(usage["total_tokens"], 513)  # the last token is not read any more
         usage = self.answer(PATH, model="endless", messages=HELLO, temperature=0)["usage"]

@@ -94,7 +94,7 @@ class Clients(OpenAiTest):
         self.assertEqual(self.found["langchain_response"], text)
         self.assertEqual(self.found["langchain_response_streamed"], text)
 
-    def test_clients_get_answers_by_their_schema(self):
+    def test_clients_get_answers_that_match_their_schema(self):
         for name in ("parsed_answer", "langchain_answer"):
             self.assertEqual(set(self.found[name]), {"answer", "sure"}, name)
 

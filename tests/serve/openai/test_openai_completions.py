@@ -38,7 +38,7 @@ class Completions(OpenAiTest):
         self.assertEqual({**choice, "text": ""}, {"text": "", "index": 0, "logprobs": None, "finish_reason": "length"})
         self.check_usage(answer["usage"], 6, 5)  # five bytes after the mark of a beginning
 
-    def test_answers_are_the_offline_command_s(self):
+    def test_answers_are_those_of_the_command(self):
         cases = [({"temperature": 0}, ["--temperature", 0]),
                  ({"temperature": 0.8, "top_p": 0.9, "seed": 7}, ["--temperature", 0.8, "--top-p", 0.9, "--seed", 7]),
                  ({"temperature": 1.5, "top_k": 9, "min_p": 0.01, "repetition_penalty": 1.2, "seed": 1},
@@ -61,7 +61,7 @@ class Completions(OpenAiTest):
     def test_sixteen_tokens_unless_told(self):
         self.assertEqual(self.complete()["usage"]["completion_tokens"], 16)
 
-    def test_null_is_as_if_the_field_were_not_there(self):
+    def test_null_counts_as_absent(self):
         names = ["max_tokens", "n", "best_of", "stop", "seed", "stream", "stream_options", "suffix", "logit_bias", "echo",
                  "logprobs", "top_p", "user", "presence_penalty", "anything"]
         self.assertEqual(self.complete(**dict.fromkeys(names))["choices"], self.complete()["choices"])
@@ -71,7 +71,7 @@ class Completions(OpenAiTest):
         self.assertGreater(len(texts), 1)
         self.assertEqual(self.complete(temperature=1, seed=-5)["choices"], self.complete(temperature=1, seed=-5)["choices"])
 
-    def test_several_prompts_are_numbered_through(self):
+    def test_texts_of_several_prompts_are_numbered_consecutively(self):
         one = [self.complete(prompt=prompt, temperature=1, seed=1, n=2)["choices"] for prompt in ("A", "Bb")]
         together = self.complete(prompt=["A", "Bb"], temperature=1, seed=1, n=2)
         self.assertEqual([choice["text"] for choice in together["choices"]],

@@ -20,7 +20,7 @@ class Embeddings(OpenAiTest):
             self.assertEqual((set(one), one["object"], one["index"]), ({"object", "index", "embedding"}, "embedding", i))
         return [one["embedding"] for one in answer["data"]]
 
-    def test_embeddings_are_the_offline_command_s(self):
+    def test_embeddings_are_those_of_the_command(self):
         for model, path in (("reads", self.reads), ("text", self.text), ("translates", self.translates)):
             out = self.path / f"{model}.npy"
             result = run("embed", "--model", path, "--input", self.file("texts", "\n".join(TEXTS) + "\n"), "--npy", out)
@@ -42,7 +42,7 @@ class Embeddings(OpenAiTest):
                 self.assertEqual(list(struct.unpack(f"<{dimensions}f", data)), row)
         self.assertEqual(self.rows(encoding_format="float"), self.rows())
 
-    def test_fewer_dimensions_are_the_first_ones_as_long_as_all(self):
+    def test_fewer_dimensions_are_the_first_ones_scaled_to_the_length_of_all(self):
         for whole, row in zip(self.rows(), self.rows(dimensions=8)):
             self.assertEqual(len(row), 8)
             self.assertAlmostEqual(math.hypot(*row), math.hypot(*whole), places=5)

@@ -16,7 +16,7 @@ class Formats(OpenAiTest):
         self.assertIn(value["answer"], ("yes", "no"))
         self.assertIs(type(value["sure"]), bool)
 
-    def test_texts_are_valid_by_a_schema(self):
+    def test_texts_are_valid_against_a_schema(self):
         fields = {"temperature": 1, "n": 4, "seed": 2, "max_tokens": 100, "response_format": FORMAT}
         chat = self.answer(CHAT, model="chat", messages=HELLO, **fields)
         completion = self.answer(COMPLETIONS, model="text", prompt="Hello", **fields)
@@ -28,7 +28,7 @@ class Formats(OpenAiTest):
         self.check_answer(answer["output"][0]["content"][0]["text"])
         self.assertEqual((answer["status"], answer["text"]), ("completed", {"format": form}))
 
-    def test_they_are_the_offline_command_s(self):
+    def test_they_are_those_of_the_command(self):
         schema = self.file("schema.json", json.dumps(SCHEMA))
         options = ["--max-tokens", 100, "--temperature", 1, "--seed", 2, "--json-schema", schema]
         expected = self.offline("Hello", *options)[0]["text"]
@@ -45,7 +45,7 @@ class Formats(OpenAiTest):
             self.assertIs(type(json.loads(text)), dict)
         self.assertTrue(all(one["message"]["content"].lstrip().startswith("{") for one in answer["choices"]))
 
-    def test_what_can_t_be_is_refused_by_name(self):
+    def test_wrong_formats_are_refused_by_name(self):
         cases = [("response_format.json_schema", {"type": "json_schema"}),
                  ("response_format.json_schema", {"type": "json_schema", "json_schema": 5}),
                  ("response_format.json_schema.name", {"type": "json_schema", "json_schema": {"schema": SCHEMA}}),

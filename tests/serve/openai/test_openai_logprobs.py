@@ -28,7 +28,7 @@ class Logprobs(OpenAiTest):
             if one["token"] == token["token"]:
                 self.assertEqual((one["logprob"], one["bytes"]), (token["logprob"], token["bytes"]))
 
-    def test_probabilities_are_the_offline_command_s(self):
+    def test_probabilities_are_those_of_the_command(self):
         options = ("--max-tokens", 20, "--temperature", 0.9, "--seed", 4, "--token-scores")
         each = self.offline(HELLO, *options, model=self.chat)[0]["each"]
         choice = self.chat_choice(temperature=0.9, seed=4)

@@ -55,7 +55,7 @@ class Responses(OpenAiTest):
             "output_tokens": 12, "output_tokens_details": {"reasoning_tokens": 0},
             "total_tokens": chat["usage"]["total_tokens"]})
 
-    def test_answers_are_the_offline_command_s(self):
+    def test_answers_are_those_of_the_command(self):
         talk = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "One?"},
                 {"role": "assistant", "content": "Two."}, {"role": "user", "content": "Three?"}]
         expected = self.offline(talk, "--max-tokens", 20, "--temperature", 0.9, "--top-p", 0.8, "--seed", 5,

@@ -1,5 +1,5 @@
-// Whether a JSON value is valid by a schema, read from the specification and not from heed's own code: for the keywords
-// that heed supports.
+// Whether a JSON value is valid against a schema, read from the specification and not from heed's own code: for the
+// keywords that heed supports.
 #pragma once
 
 #include <nlohmann/json.hpp>

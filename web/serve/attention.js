@@ -1,4 +1,5 @@
-// Attention by layer and head: small maps of all, and one opened, its raw weights beside the norms of what they weigh.
+// Attention by layer and head: small maps of all heads, and one large map of raw weights beside one of the norms of the
+// weighted values.
 import {authorization} from './service.js';
 import {MapPlace, MapView} from './map_view.js';
 import {addFold, addTable} from './parts.js';
@@ -165,7 +166,7 @@ export class Attention {
     if (map.norms) draw(map.norms, 'Norms', `of the weighted values: what arrives, up to ${show(Number(map.norms.limit.toPrecision(2)))}`);
     const tools = make(this.opened, 'div', {class: 'map-tools'});
     for (const [name, factor] of [['+', 1.6], ['−', 1 / 1.6]]) {
-      const button = make(tools, 'button', {type: 'button', 'aria-label': factor > 1 ? 'Magnify' : 'Make smaller'}, name);
+      const button = make(tools, 'button', {type: 'button', 'aria-label': factor > 1 ? 'Zoom in' : 'Zoom out'}, name);
       button.addEventListener('click', () => place.magnify(factor));
     }
     addScale(tools);
@@ -175,7 +176,7 @@ export class Attention {
     for (const {column, share} of map.weights.sinks)
       make(this.opened, 'p', {class: 'hint'}, `“${shown(map.columns[column])}” gets ${(100 * share).toFixed(0)}% of all weight` +
         (map.norms ? `, and ${(100 * shareOf(map.norms, column)).toFixed(0)}% of the norms` : '') +
-        ': a sink, where heads rest that have nothing to add.');
+        ': a sink, where heads put their weight when they have nothing to add.');
     if (map.rows.length * map.columns.length <= 1600) {
       const fold = addFold(this.opened, 'Weights as a table');
       fold.addEventListener('toggle', () => addTable(fold, {caption: title, columns: ['', ...map.columns.map(shown)],
@@ -185,7 +186,7 @@ export class Attention {
   }
 
   describe(map, cell) {
-    if (!cell) return 'Point at a cell for its weight, or focus a map and use the arrow keys.';
+    if (!cell) return 'Point at a cell to see its weight, or focus a map and use the arrow keys.';
     const i = cell.row * map.columns.length + cell.column;
     return `${kinds[this.kind].verb} “${shown(map.rows[cell.row])}”: weight ${map.weights.values[i].toFixed(3)} on “${shown(map.columns[cell.column])}”` +
       (map.norms ? `, norm ${show(Number(map.norms.values[i].toPrecision(2)))}` : '');

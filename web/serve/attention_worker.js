@@ -109,7 +109,7 @@ self.onmessage = async ({data}) => {
   running.set(data.id, controller);
   try {
     const answer = await fetch(data.url, {method: 'POST', headers: data.headers, body: JSON.stringify(data.body), signal: controller.signal});
-    if (answer.status === 404) throw new Error('This server does not tell what the model attends to.');
+    if (answer.status === 404) throw new Error('This server does not say what the model attends to.');
     const body = await answer.json();
     if (!answer.ok) throw new Error(body.error && body.error.message || `the server answered ${answer.status}`);
     const result = await tasks[data.task](body, data);

@@ -1,4 +1,4 @@
-// A beam as a tree: a column for each step, the best hypothesis on top, lines from each to what it goes on to.
+// A beam as a tree: a column for each step, the best hypothesis on top, and lines from each hypothesis to its continuations.
 import {addFold, addTable} from './parts.js';
 import {pieceParts, percent} from './words.js';
 
@@ -38,7 +38,7 @@ export function drawBeam(parent, steps, written) {
     if (space && node.s) make(label, 'tspan', {class: 'space'}, '␣');
     label.append(short);
   }
-  make(parent, 'p', {class: 'hint'}, 'Best hypotheses on top. Lines are as thick as the step is likely; the path in colour became the translation, faint ones were given up, round ones ended.');
+  make(parent, 'p', {class: 'hint'}, 'The best hypotheses are on top. The likelier a step is, the thicker is its line. The coloured path became the translation; faint paths were given up; hypotheses in rounded boxes ended.');
   const fold = addFold(parent, 'As a table');
   fold.addEventListener('toggle', () => addTable(fold, {caption: 'The beam by step', columns: ['Step', 'Rank', 'Token', 'Goes on from', 'Probability', 'Log-probability so far'],
     rows: nodes.flat().map(node => [String(node.s + 1), String(node.h + 1), node.piece, node.from ? `${node.from.h + 1}: ${node.from.piece}` : 'the beginning',

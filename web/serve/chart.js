@@ -1,7 +1,8 @@
 // Curves over one axis, drawn as those of the report. Pointing at one, or the arrow keys, show the values there.
 
 export class Chart {
-  // `series`: [{name, color, dots, joined}]: with its points marked, with curves over what is missing; `shown` makes text of a value, `shownX` of a place on the axis.
+  // `series`: [{name, color, dots, joined}]; `dots` marks the points, `joined` draws the curve across missing values.
+  // `shown` makes text of a value, `shownX` of a place on the axis.
   constructor(parent, {title, unit, series, zero = true, shown = show, shownX = show}) {
     Object.assign(this, {title, unit, series, zero, shown, shownX, x: [], cursor: null});
     const figure = this.figure = make(parent, 'figure', {class: 'chart'}), caption = make(figure, 'figcaption');

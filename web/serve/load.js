@@ -58,7 +58,7 @@ const latency = (title, name) => ({title, unit: 'of the last 10 seconds', shown:
 const specs = [
   {title: 'Tokens a second', series: [{name: 'written', color: 'a', read: () => rates('heed_tokens_total', {direction: 'written'})},
                                       {name: 'read', color: 'c', read: () => rates('heed_tokens_total', {direction: 'read'})}]},
-  {title: 'Requests', unit: 'at the moment', series: [{name: 'waiting or answered', color: 'a', read: () => gauges('heed_requests')},
+  {title: 'Requests', unit: 'at the moment', series: [{name: 'waiting or running', color: 'a', read: () => gauges('heed_requests')},
                                                       {name: 'connections', color: 'c', read: () => gauges('heed_connections')}]},
   {title: 'Answers a second', series: [{name: 'answered', color: 'a', read: () => rates('heed_requests_total')},
                                        {name: 'refused', color: 'b', read: () => rates('heed_refusals_total')}]},
@@ -116,7 +116,7 @@ function drawTable(fold) {
   if (old) old.remove();
   if (!fold.open) return;
   const rows = samples[samples.length - 1].list.filter(one => !one.name.endsWith('_bucket'));
-  addTable(fold, {caption: 'All metrics, when this was opened', columns: ['Name', 'Of', 'Value'],
+  addTable(fold, {caption: 'All metrics, when this was opened', columns: ['Name', 'Labels', 'Value'],
     rows: rows.map(one => [one.name, Object.entries(one.labels).map(([key, value]) => `${key} ${value}`).join(', '), one.value])});
 }
 

@@ -47,7 +47,7 @@ export class MapView {
     Object.assign(this, {map, place, title});
     this.labels = {rows: labels.rows.map(text), columns: labels.columns.map(text)};
     this.canvas = make(parent, 'canvas', {class: 'map-view', tabindex: '0', role: 'application', 'aria-roledescription': 'heat map',
-      'aria-label': `${title}: ${map.rows} rows, ${map.columns} columns. Arrow keys move between cells, plus and minus magnify.`});
+      'aria-label': `${title}: ${map.rows} rows, ${map.columns} columns. Arrow keys move between cells, plus and minus zoom.`});
     place.views.push(this);
     this.listen();
     this.watch = new ResizeObserver(() => this.draw());

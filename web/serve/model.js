@@ -28,9 +28,9 @@ function drawFigures(about) {
   const list = make(box, 'dl', {class: 'figures'});
   const count = model.parameters, bytes = (about.parameters || []).reduce((sum, one) => sum + (one.bytes || 0), 0) || model.bytes;
   if (count) figure(list, 'Parameters', countText(count), count >= 1e4 ? count.toLocaleString('en') : '');
-  if (bytes) figure(list, 'As stored', bytesText(bytes));
+  if (bytes) figure(list, 'Stored size', bytesText(bytes));
   figure(list, 'Computes in', model.precision);
-  figure(list, 'At most', isNumber(model.max_length) ? model.max_length.toLocaleString('en') : null, 'tokens');
+  figure(list, 'Longest text', isNumber(model.max_length) ? model.max_length.toLocaleString('en') : null, 'tokens');
   if (model.labels && model.labels.length) figure(list, 'Labels', String(model.labels.length), model.labels.slice(0, 4).join(', ') + (model.labels.length > 4 ? ' …' : ''));
 }
 

@@ -84,7 +84,7 @@ export class Menu {
       if (item.space) make(words, 'i', {class: 'space'}, item.space);
       make(words, 'b', {}, item.text);
       if (item.note) make(words, 'span', {}, item.note);
-      if (item.isHere) make(words, 'span', {class: 'unseen'}, ' (as it is)');
+      if (item.isHere) make(words, 'span', {class: 'unseen'}, ' (the present one)');
       if (isNumber(item.share)) make(button, 'i', {class: 'menu-bar', style: `--share:${clamp(item.share, 0, 1)}`, 'aria-hidden': 'true'});
       make(button, 'span', {class: 'menu-detail'}, item.detail || '');
       button.addEventListener('click', () => {

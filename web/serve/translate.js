@@ -1,4 +1,4 @@
-// Translates as one types.
+// Translates while the user types.
 import {Newest, postWith} from './service.js';
 import {addToken, announce, byId, debounce, empty, fail, growing, Menu, roving} from './parts.js';
 import {languageName, percent, piecesBySegment, placePieces, segmentsOf} from './words.js';
@@ -241,7 +241,7 @@ async function readBeam() {
       postWith({trace: true}, 'heed/translate', {...options(), text: line.text, tokens: true, ...(prefixes[current] ? {prefix: prefixes[current]} : {})}, signal));
     const steps = answer && (answer.lines[0].steps || []).map(step => step.hypotheses || step);
     if (steps && steps.length) drawBeam(box, steps, (answer.lines[0].translations[0].each || []).map(token => token.piece));
-    else if (steps) empty(box, 'This server does not tell how the beam grew.');
+    else if (steps) empty(box, 'This server does not say how the beam grew.');
   } catch (error) {
     empty(box, error.message);
   }
@@ -274,7 +274,7 @@ byId('source-clear').addEventListener('click', () => {
 });
 byId('target-copy').addEventListener('click', async () => {
   const text = lines.map(line => line.translations ? line.translations[line.chosen].text : '').join('\n');
-  await navigator.clipboard.writeText(text).then(() => announce('Copied'), () => announce('The browser does not allow it'));
+  await navigator.clipboard.writeText(text).then(() => announce('Copied'), () => announce('The browser does not allow copying'));
 });
 byId('target-free').addEventListener('click', () => {
   prefixes = [];

@@ -51,7 +51,7 @@ const tasks = {
     },
   },
   fill: {
-    name: 'Blanks', about: 'Words for each blank; write it as ___.',
+    name: 'Blanks', about: 'Words for each blank; write a blank as ___.',
     has: async one => one.labels.length === 0 && await maskOf(one) !== '',
     ask: lines => ['heed/fill', {texts: lines.filter(line => line.includes('___')).map(line => line.replace(/_{3,}/g, model.mask)), top: 8}],
     skips: lines => !lines.some(line => line.includes('___')),
@@ -164,7 +164,7 @@ function drawPoints(lines, vectors, similar) {
   const most = axis => Math.max(...points.map(point => Math.abs(point[axis]))) || 1;
   const scale = Math.min((frame.clientWidth / 2 - 30) / most(0), (high / 2 - side) / most(1));
   const x = i => 50 + 100 * scale * points[i][0] / frame.clientWidth, y = i => high / 2 - scale * points[i][1];
-  const said = make(box, 'p', {class: 'readout', 'aria-live': 'polite'}, 'Point at a line for the ones most like it.');
+  const said = make(box, 'p', {class: 'readout', 'aria-live': 'polite'}, 'Point at a line to see the ones most like it.');
   const dots = lines.map((line, i) => {
     const dot = make(frame, 'button', {type: 'button', class: x(i) > 60 ? 'point left' : 'point', style: `left:${x(i)}%;top:${y(i)}px`});
     make(dot, 'i', {}, String(i + 1));

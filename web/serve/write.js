@@ -1,4 +1,4 @@
-// Writes on: completions and chats, token by token, with branches wherever another token could have been.
+// Continues texts and chats token by token, with branches wherever another token could have been.
 import {Newest, postWith, streamWith} from './service.js';
 import {announce, byId, debounce, fail, growing, Menu, roving} from './parts.js';
 import {doubtOf, percent, pieceParts} from './words.js';
@@ -65,7 +65,7 @@ async function write(first) {
   draw();
 }
 
-// A token comes before its text, which may be a part of a character at first; a server that tells no tokens sends texts.
+// A token comes before its text, which may be a part of a character at first; a server that does not send tokens sends texts.
 function take(branch, count, event) {
   const last = branch.tokens[branch.tokens.length - 1];
   let token = last;
@@ -87,7 +87,7 @@ function factsOf(done, began, firstToken) {
   if (isNumber(done.prompt_tokens))
     facts.push(`prompt of ${done.prompt_tokens} tokens` + (isNumber(done.cached_tokens) ? `, ${done.cached_tokens} of them from the cache` : ''));
   if (done.drafted) facts.push(`${done.accepted} of ${done.drafted} drafted tokens were right`);
-  if (done.finish) facts.push({end: 'the model ended it', stop: 'a stop text appeared', length: 'as long as was allowed'}[done.finish] || done.finish);
+  if (done.finish) facts.push({end: 'the model ended it', stop: 'a stop text appeared', length: 'the limit of tokens was reached'}[done.finish] || done.finish);
   return facts.join(' · ');
 }
 
@@ -137,7 +137,7 @@ function drawBranches() {
 async function choose(i, element) {
   const list = tokens(), token = list[i];
   const asked = readNext(i);
-  const menu = new Menu(element, 'The model also thought of', null);
+  const menu = new Menu(element, 'The model also considered', null);
   const known = token.top || (await asked, next && next.at === i ? next.tokens.slice(0, 8) : []);
   const items = known.map(other => {
     const {space, text} = pieceParts(other.piece);
@@ -178,7 +178,7 @@ async function readNext(i = tokens().length) {
 
 function drawNext() {
   const box = byId('distribution');
-  byId('next-where').textContent = next ? `after “${('…' + next.after.slice(-28)).replace(/\s+/g, ' ')}”` : tellsNext ? 'Write something, and what could follow appears here.' : 'This server does not tell what could follow.';
+  byId('next-where').textContent = next ? `after “${('…' + next.after.slice(-28)).replace(/\s+/g, ' ')}”` : tellsNext ? 'Write something, and what could follow appears here.' : 'This server does not say what could follow.';
   if (!next) {
     box.textContent = '';
     return;

@@ -9,8 +9,8 @@ namespace heed {
 namespace {
 
 // docs/decoding.md promises 1.15 times the weights and 60 MB. The program, its libraries and the tokenizers take about
-// 20 MB; each of two lanes loses up to 5 MB to pages of the system that it fills in part.
-constexpr int64_t kFixedBytes = 36'000'000;  // of all lanes together
+// 24 MB; each of two lanes loses up to 6 MB to pages of the system that it fills in part.
+constexpr int64_t kFixedBytes = 24'000'000;  // of all lanes together
 constexpr double kShareOfWeights = 0.15;
 constexpr int64_t kLeastBytesOfLane = 8 << 20;  // however many lanes there are
 

@@ -12,9 +12,9 @@
 #include "heed/types/inference.h"
 #include "heed/types/labeled_files.h"
 #include "heed/types/labels.h"
-#include "heed/types/model_load.h"
 #include "heed/types/reading.h"
 #include "heed/types/train.h"
+#include "heed/types/workload.h"
 
 namespace heed {
 
@@ -54,7 +54,7 @@ class Encoder {
   std::optional<TextColumns> columns() const;
   std::vector<std::string> labels() const;  // those of its head; none: it gives a number, or has no head
 
-  ModelLoad load() const;  // at this moment; never waits for a batch
+  Workload workload() const;  // at this moment; never waits for a batch
 
   // Texts of calls that come at the same time are read together. `reading` says which go first, and may interrupt a
   // call before all of its texts were read: then the call throws InterruptedError.

@@ -9,10 +9,10 @@
 #include "heed/types/drafting.h"
 #include "heed/types/generation.h"
 #include "heed/types/inference.h"
-#include "heed/types/model_load.h"
 #include "heed/types/next_tokens.h"
 #include "heed/types/prefixes.h"
 #include "heed/types/token_scores.h"
+#include "heed/types/workload.h"
 
 namespace heed {
 
@@ -41,7 +41,7 @@ class Generator {
   int64_t max_length() const;  // tokens that the model, or each of an ensemble, takes
   PrefixReport prefixes() const;
   void forget_prefixes() const;  // gives the memory of InferenceOptions::prefix_bytes back
-  ModelLoad load() const;        // at this moment; never waits for a step of the model
+  Workload workload() const;     // at this moment; never waits for a step of the model
   DraftReport drafts() const;    // of all texts that were generated so far
 
   // These options, with the values that another program's model gives for its decoding in place of theirs.

@@ -11,8 +11,8 @@
 #include "heed/types/drafting.h"
 #include "heed/types/evaluation.h"
 #include "heed/types/inference.h"
-#include "heed/types/model_load.h"
 #include "heed/types/translation.h"
+#include "heed/types/workload.h"
 
 namespace heed {
 
@@ -34,7 +34,7 @@ class Translator {
   int threads() const;
   int64_t parameters() const;  // of all models of an ensemble
   int64_t max_length() const;  // of a line that the model, or each of an ensemble, takes, in tokens, its end included
-  ModelLoad load() const;      // at this moment; never waits for a step of the model
+  Workload workload() const;   // at this moment; never waits for a step of the model
   DraftReport drafts() const;  // of all lines that were translated so far
   // These options, with the values that another program's model gives for its decoding in place of theirs.
   TranslationOptions with_defaults(TranslationOptions options = {}) const;

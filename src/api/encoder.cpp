@@ -290,7 +290,7 @@ int64_t Encoder::embedding_width() const {
   const ModelConfig& config = state_->stored.config();
   return config.text_width > 0 ? config.text_width : config.model;
 }
-ModelLoad Encoder::load() const { return state_->reader.load(); }
+Workload Encoder::workload() const { return state_->reader.workload(); }
 std::optional<TextColumns> Encoder::columns() const { return state_->stored.columns(); }
 std::vector<std::string> Encoder::labels() const { return state_->stored.config().labels; }
 

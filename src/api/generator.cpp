@@ -81,7 +81,7 @@ int64_t Generator::parameters() const { return state_->models.parameters(); }
 int64_t Generator::max_length() const { return state_->scheduler.inference().max_length(); }
 PrefixReport Generator::prefixes() const { return state_->scheduler.prefixes(); }
 void Generator::forget_prefixes() const { state_->scheduler.forget_prefixes(); }
-ModelLoad Generator::load() const { return state_->scheduler.load(); }
+Workload Generator::workload() const { return state_->scheduler.workload(); }
 DraftReport Generator::drafts() const { return state_->draft.report(); }
 
 GenerationOptions Generator::with_defaults(GenerationOptions options) const {

@@ -54,7 +54,7 @@ Precision Translator::precision() const { return precision_of(state_->storage); 
 int Translator::threads() const { return state_->backend->threads(); }
 int64_t Translator::parameters() const { return state_->models.parameters(); }
 int64_t Translator::max_length() const { return state_->scheduler.inference().max_length(); }
-ModelLoad Translator::load() const { return state_->scheduler.load(); }
+Workload Translator::workload() const { return state_->scheduler.workload(); }
 DraftReport Translator::drafts() const { return state_->draft.report(); }
 
 TranslationOptions Translator::with_defaults(TranslationOptions options) const {

@@ -89,11 +89,11 @@ void TextReader::read(std::span<const EncodedText> texts, const Reading& reading
   Call call{
       .texts = texts, .reading = reading, .take = take, .interruption = options.interruption, .left = texts.size()};
   std::unique_lock lock(mutex_);
-  const bool alone = load_.waiting + load_.running == 0;
+  const bool alone = workload_.waiting + workload_.running == 0;
   call.batches =
       alone ? batches_alone(texts, lanes_.count()) : cut_into_batches(texts, longest_first(texts), kBatchTokens);
   waiting_.add(call, options.sharing);
-  load_.waiting += std::ssize(texts);
+  workload_.waiting += std::ssize(texts);
   for (const Texts& batch : call.batches) {
     waiting_tokens_ += tokens_of(texts, batch);
   }
@@ -117,9 +117,9 @@ void TextReader::read(std::span<const EncodedText> texts, const Reading& reading
       options.interruption.stop.stop_requested() ? "the caller stopped it" : "the deadline has passed");
 }
 
-ModelLoad TextReader::load() const {
+Workload TextReader::workload() const {
   const std::lock_guard lock(mutex_);
-  return load_;
+  return workload_;
 }
 
 // Reads one batch.
@@ -154,7 +154,7 @@ void TextReader::drop_ended_calls() {
     for (; call.next < call.batches.size(); ++call.next) {
       const Texts& batch = call.batches[call.next];
       waiting_tokens_ -= tokens_of(call.texts, batch);
-      load_.waiting -= std::ssize(batch);
+      workload_.waiting -= std::ssize(batch);
       call.left -= batch.size();
     }
     call_ended_.notify_all();
@@ -178,13 +178,13 @@ std::vector<TextReader::Part> TextReader::next_batch() {
     parts.push_back({.call = &call, .texts = &batch});
     tokens += more;
     waiting_tokens_ -= more;
-    load_.waiting -= std::ssize(batch);
-    load_.running += std::ssize(batch);
-    load_.tokens += more;
+    workload_.waiting -= std::ssize(batch);
+    workload_.running += std::ssize(batch);
+    workload_.tokens += more;
     waiting_.end_turn(++call.next < call.batches.size() ? FairQueue<Call>::After::waits
                                                         : FairQueue<Call>::After::leaves);
   }
-  load_.steps += parts.empty() ? 0 : 1;
+  workload_.steps += parts.empty() ? 0 : 1;
   return parts;
 }
 
@@ -214,7 +214,7 @@ void TextReader::run(std::span<Part> parts, Backend& backend) const {
 
 void TextReader::end(const Part& part) {
   Call& call = *part.call;
-  load_.running -= std::ssize(*part.texts);
+  workload_.running -= std::ssize(*part.texts);
   call.failure = call.failure ? call.failure : part.failure;
   call.left -= part.texts->size();
   if (call.left == 0) {

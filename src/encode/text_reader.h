@@ -10,8 +10,8 @@
 #include "base/fair_queue.h"
 #include "encode/encoder_texts.h"
 #include "heed/types/labels.h"
-#include "heed/types/model_load.h"
 #include "heed/types/reading.h"
+#include "heed/types/workload.h"
 #include "kernels/lanes.h"
 #include "models/any_model.h"
 
@@ -47,7 +47,7 @@ class TextReader {
             const ReadingOptions& options = {});
 
   // Never waits for a batch.
-  ModelLoad load() const;
+  Workload workload() const;
 
  private:
   using Texts = std::vector<size_t>;  // by their numbers in their call
@@ -82,7 +82,7 @@ class TextReader {
   std::condition_variable call_ended_;
   FairQueue<Call> waiting_;     // with batches that nobody has
   int64_t waiting_tokens_ = 0;  // of these
-  ModelLoad load_;
+  Workload workload_;
 
   Lanes lanes_;  // the last: its threads use all of the above
 };

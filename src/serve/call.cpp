@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <functional>
+#include <new>
 #include <utility>
 
 namespace heed::serve {
@@ -137,7 +138,7 @@ void Call::count(int64_t read, int64_t written) {
 }
 
 void Call::answer(const Json& body, unsigned status) {
-  exchange_->answer({.status = status, .body = body.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"});
+  exchange_->answer({.status = status, .body = to_text(body) + "\n"});
 }
 
 void Call::send_event(std::string_view data, std::string_view name) {
@@ -157,10 +158,10 @@ void Call::end_events(std::string_view last) {
 }
 
 HttpAnswer answer_of(const Failure& failure, ErrorForm form) {
-  HttpAnswer answer{.status = failure.status,
-                    .body = body_of(failure, form).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"};
+  HttpAnswer answer{.status = failure.status, .body = to_text(body_of(failure, form)) + "\n"};
   if (failure.status == 429 || failure.status == 503) {
-    answer.headers.push_back({"Retry-After", "1"});
+    // 0 would have the client try again at once.
+    answer.headers.push_back({"Retry-After", fmt::format("{}", std::max<int64_t>(1, failure.retry_after.count()))});
   }
   if (failure.status == 504) {
     // OpenAI's clients ask again unless they are told otherwise, and it would take as long again.
@@ -172,20 +173,24 @@ HttpAnswer answer_of(const Failure& failure, ErrorForm form) {
   return answer;
 }
 
-Failure failure_of(const std::exception& error) {
+Failure Call::failure_of(const std::exception& error) const {
   if (const auto* const request = dynamic_cast<const RequestError*>(&error)) {
-    return {request->status(), request->what(), request->field()};
+    return {request->status(), request->what(), request->field(), request->retry_after()};
   }
   if (dynamic_cast<const InterruptedError*>(&error) != nullptr) {
     return {504, "the request took too long", ""};
   }
-  if (dynamic_cast<const BudgetError*>(&error) != nullptr) {
+  if (dynamic_cast<const BudgetError*>(&error) != nullptr || dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
     return {503, "there is no memory for this request at the moment", ""};
   }
-  if (dynamic_cast<const ConfigError*>(&error) != nullptr || dynamic_cast<const FormatError*>(&error) != nullptr) {
-    return {400, error.what(), ""};
+  if (dynamic_cast<const ConfigError*>(&error) == nullptr && dynamic_cast<const FormatError*>(&error) == nullptr) {
+    return {500, "the server failed", ""};
   }
-  return {500, "the server failed", ""};
+  std::string message = error.what();
+  if (model_ != nullptr && message.starts_with(model_->settings().directory + ": ")) {
+    message.replace(0, model_->settings().directory.size(), model_->name());
+  }
+  return {400, std::move(message), ""};
 }
 
 }  // namespace heed::serve

@@ -25,6 +25,15 @@ struct ServerParts {
   Metrics& metrics;
 };
 
+// How an interface says what is wrong.
+enum class ErrorForm : uint8_t { openai, libretranslate, embeddings, heed };
+struct Failure {
+  unsigned status;
+  std::string message, field;
+  std::chrono::seconds retry_after = kRetryAfter;  // of 429 and 503
+};
+HttpAnswer answer_of(const Failure& failure, ErrorForm form);
+
 class Call {
  public:
   Call(std::shared_ptr<Exchange> exchange, ServerParts parts, const KeySettings* key);
@@ -58,6 +67,8 @@ class Call {
   // Events of a stream, with a name or without: the first one begins the answer.
   void send_event(std::string_view data, std::string_view name = {});
   void end_events(std::string_view last = {});
+  // What an exception of a handler means for the client, who is told models' names in place of their directories.
+  Failure failure_of(const std::exception& error) const;
 
   // For the log and the metrics.
   const std::string& model_name() const { return model_name_; }
@@ -73,16 +84,6 @@ class Call {
   std::atomic<int64_t> read_ = 0, written_ = 0;
   std::chrono::steady_clock::time_point last_token_{};
 };
-
-// How an interface says what is wrong.
-enum class ErrorForm : uint8_t { openai, libretranslate, embeddings, heed };
-struct Failure {
-  unsigned status;
-  std::string message, field;
-};
-HttpAnswer answer_of(const Failure& failure, ErrorForm form);
-// What an exception of a handler means for the client.
-Failure failure_of(const std::exception& error);
 
 // One path of an interface.
 struct Route {

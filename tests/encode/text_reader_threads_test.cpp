@@ -45,8 +45,8 @@ class TextReaders : public testing::Test {
     }
   }
   void wait_for_waiting(int64_t texts) {
-    wait_until([&] { return reader_->load().waiting == texts; });
-    ASSERT_EQ(reader_->load().waiting, texts);
+    wait_until([&] { return reader_->workload().waiting == texts; });
+    ASSERT_EQ(reader_->workload().waiting, texts);
   }
 
   // A call that keeps the only lane busy until it is released.
@@ -84,7 +84,7 @@ TEST_F(TextReaders, CallsThatCameInTheMeantimeShareABatch) {
     texts.push_back(numbered_text(i, 3 + i));
   }
   const auto expected = embeddings(*reader_, texts, Pooling::mean);
-  const ModelLoad before = reader_->load();
+  const Workload before = reader_->workload();
   std::vector<std::vector<std::vector<float>>> found(kCalls);
   std::vector<std::thread> callers;
   {
@@ -93,7 +93,7 @@ TEST_F(TextReaders, CallsThatCameInTheMeantimeShareABatch) {
       callers.emplace_back([&, i] { found[i] = embeddings(*reader_, {&texts[i], 1}, Pooling::mean); });
     }
     wait_for_waiting(kCalls);
-    EXPECT_EQ(reader_->load().running, 1);
+    EXPECT_EQ(reader_->workload().running, 1);
     held.release();
   }
   for (std::thread& caller : callers) {
@@ -102,8 +102,8 @@ TEST_F(TextReaders, CallsThatCameInTheMeantimeShareABatch) {
   for (size_t i = 0; i < kCalls; ++i) {
     EXPECT_EQ(found[i].front(), expected[i]) << "to the last bit";
   }
-  EXPECT_EQ(reader_->load().steps - before.steps, 2) << "the one that was held, and all others";
-  EXPECT_EQ(reader_->load().waiting + reader_->load().running, 0);
+  EXPECT_EQ(reader_->workload().steps - before.steps, 2) << "the one that was held, and all others";
+  EXPECT_EQ(reader_->workload().waiting + reader_->workload().running, 0);
 }
 
 TEST_F(TextReaders, HigherPrioritiesAreReadFirst) {
@@ -146,8 +146,8 @@ TEST_F(TextReaders, ACallIsStoppedWhileItWaits) {
   }
   caller.join();
   EXPECT_EQ(taken, 0);
-  EXPECT_EQ(reader_->load().steps, 1);
-  EXPECT_EQ(reader_->load().waiting + reader_->load().running, 0);
+  EXPECT_EQ(reader_->workload().steps, 1);
+  EXPECT_EQ(reader_->workload().waiting + reader_->workload().running, 0);
 }
 
 TEST_F(TextReaders, ACallIsStoppedBetweenItsBatches) {
@@ -161,14 +161,14 @@ TEST_F(TextReaders, ACallIsStoppedBetweenItsBatches) {
   EXPECT_THROW(reader_->read(texts, kMeans, take, {.interruption = {.stop = stop.get_token()}}), InterruptedError);
   EXPECT_GT(taken, 0);
   EXPECT_LT(taken, 20) << "one batch";
-  EXPECT_EQ(reader_->load().waiting + reader_->load().running, 0);
+  EXPECT_EQ(reader_->workload().waiting + reader_->workload().running, 0);
 }
 
 TEST_F(TextReaders, NothingIsReadAfterTheDeadline) {
   const EncodedText text = numbered_text(2, 5);
   const Interruption past{.stop = {}, .deadline = std::chrono::steady_clock::now()};
   EXPECT_THROW(embeddings(*reader_, {&text, 1}, {}, {.interruption = past}), InterruptedError);
-  EXPECT_EQ(reader_->load().steps, 0);
+  EXPECT_EQ(reader_->workload().steps, 0);
 }
 
 TEST_F(TextReaders, WhatACallThrowsEndsNoOther) {
@@ -189,7 +189,7 @@ TEST_F(TextReaders, WhatACallThrowsEndsNoOther) {
   bad.join();
   good.join();
   EXPECT_TRUE(was_read);
-  EXPECT_EQ(reader_->load().steps, 2) << "in one batch";
+  EXPECT_EQ(reader_->workload().steps, 2) << "in one batch";
 }
 
 class TextReadersOfTwoLanes : public TextReaders {

@@ -68,6 +68,9 @@ administers = true
         self.assertEqual(status, 429)
         self.assertTrue(1 <= int(headers["Retry-After"]) <= 60)
         self.assertEqual(server.post("/heed/models", {"name": "x", "path": str(self.other)}, guest)[0], 429)
+        for path in ("", "nowhere", str(self.other) + "\0", "x" * 5000, str(self.other / "config.json")):
+            status, answer = server.post("/heed/models", {"name": "x", "path": path}, admin)
+            self.assertEqual((status, answer["error"]["field"]), (400, "path"), answer)
         self.assertEqual(server.post("/heed/models", {"name": "x", "path": str(self.other)}, admin)[0], 200)
         self.assertEqual(server.post("/heed/translate", {**body, "model": "x"}, admin)[0], 200)
         self.assertEqual(server.request("DELETE", "/heed/models/x", headers=admin)[0], 200)

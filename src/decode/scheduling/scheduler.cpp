@@ -33,9 +33,9 @@ void Scheduler::run(std::span<Request* const> requests, const Interruption& inte
   }
   Call call{.requests = requests, .interruption = interruption, .priority = sharing.priority};
   std::unique_lock lock(mutex_);
-  const bool alone = requests.size() == 1 && load_.waiting + load_.running == 0;
+  const bool alone = requests.size() == 1 && workload_.waiting + workload_.running == 0;
   waiting_.add(call, sharing);
-  load_.waiting += std::ssize(requests);
+  workload_.waiting += std::ssize(requests);
   for (const Request* request : requests) {
     sequences_ += request->max_sequences();
   }
@@ -56,15 +56,15 @@ void Scheduler::run(std::span<Request* const> requests, const Interruption& inte
   }
 }
 
-ModelLoad Scheduler::load() const {
+Workload Scheduler::workload() const {
   const std::lock_guard lock(mutex_);
-  ModelLoad load = load_;
+  Workload workload = workload_;
   for (const Worker::Use& use : uses_) {
-    load.sequences += use.sequences;
-    load.used_pages += use.used_pages;
-    load.free_pages += use.free_pages;
+    workload.sequences += use.sequences;
+    workload.used_pages += use.used_pages;
+    workload.free_pages += use.free_pages;
   }
-  return load;
+  return workload;
 }
 
 void Scheduler::forget_prefixes() {
@@ -94,8 +94,8 @@ bool Scheduler::take_turn(size_t lane, Backend& backend) {
     forgets_[lane] = false;
   }
   uses_[lane] = worker->use();
-  load_.steps += uses_[lane].tokens > 0 ? 1 : 0;
-  load_.tokens += uses_[lane].tokens;
+  workload_.steps += uses_[lane].tokens > 0 ? 1 : 0;
+  workload_.tokens += uses_[lane].tokens;
   const bool goes_on = !worker->idle() || !waiting_.empty();
   if (worker->idle()) {
     rest(lane);
@@ -120,8 +120,8 @@ void Scheduler::rest(size_t lane) {
 void Scheduler::hand_out(Worker& worker) {
   const auto take = [&](Call& call) {
     worker.take(call, *call.requests[call.next++]);
-    --load_.waiting;
-    ++load_.running;
+    --workload_.waiting;
+    ++workload_.running;
   };
   waiting_.remove_if([&](Call& call) {
     const bool ends = call.failure || state_of(call.interruption) != Interrupted::no;
@@ -142,7 +142,7 @@ void Scheduler::hand_out(Worker& worker) {
 
 void Scheduler::end(const EndedRequest& ended) {
   sequences_ -= ended.request->max_sequences();
-  --load_.running;
+  --workload_.running;
   Call& call = *ended.call;
   call.failure = call.failure ? call.failure : ended.failure;
   if (--call.left == 0) {

@@ -9,7 +9,7 @@
 
 #include "base/fair_queue.h"
 #include "decode/scheduling/worker.h"
-#include "heed/types/model_load.h"
+#include "heed/types/workload.h"
 #include "kernels/lanes.h"
 
 namespace heed {
@@ -46,7 +46,7 @@ class Scheduler {
   void run(std::span<Request* const> requests, const Interruption& interruption = {}, const Sharing& sharing = {});
 
   // Never waits for a step.
-  ModelLoad load() const;
+  Workload workload() const;
   PrefixReport prefixes() const { return prefixes_.report(); }
   // Frees what was kept for the beginnings of later texts, soon after the steps under way.
   void forget_prefixes();
@@ -70,7 +70,7 @@ class Scheduler {
   int64_t sequences_ = 0;                         // of all requests that have not ended
   std::vector<std::unique_ptr<Worker>> workers_;  // of each lane; null: it has nothing
   std::vector<bool> forgets_;                     // by lane: whether it frees what it keeps in its next turn
-  ModelLoad load_;                                // without what workers use
+  Workload workload_;                             // without what workers use
   std::vector<Worker::Use> uses_;                 // by each worker, after its last step
 
   Lanes lanes_;  // the last: its threads use all of the above

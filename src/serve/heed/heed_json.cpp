@@ -70,10 +70,23 @@ ListedTokens take_listed_tokens(Fields& fields) {
   return {are_listed ? EachToken::listed : EachToken::left_out, likeliest};
 }
 
+std::optional<std::vector<std::string>> take_rule_texts(Fields& fields, const char* name, size_t most) {
+  constexpr size_t kMostBytes = 1U << 17U;
+  std::optional<std::vector<std::string>> texts = fields.texts(name, most);
+  size_t bytes = 0;
+  for (const std::string& text : texts.value_or(std::vector<std::string>{})) {
+    bytes += text.size();
+  }
+  if (bytes > kMostBytes) {
+    refuse_field(name, "{} bytes, but there may be {} together", bytes, kMostBytes);
+  }
+  return texts;
+}
+
 void take_rules(Fields& fields, const Call& call, WritingRules& rules) {
   Fields::take(fields.integer("min_tokens", 0, call.settings().max_tokens), rules.min_length);
   Fields::take(fields.integer("no_repeat_ngram", 0, call.settings().max_tokens), rules.no_repeat_ngram);
-  Fields::take(fields.texts("suppress", 100), rules.suppress);
+  Fields::take(take_rule_texts(fields, "suppress", 100), rules.suppress);
 }
 
 void take_sampling(Fields& fields, SamplingOptions& sampling) {

@@ -28,6 +28,8 @@ struct ListedTokens {
 };
 ListedTokens take_listed_tokens(Fields& fields);
 
+// Texts of a rule, whose automaton has about a kilobyte for each of their bytes: refused where that is too much.
+std::optional<std::vector<std::string>> take_rule_texts(Fields& fields, const char* name, size_t most);
 // "min_tokens", "no_repeat_ngram" and "suppress".
 void take_rules(Fields& fields, const Call& call, WritingRules& rules);
 void take_sampling(Fields& fields, SamplingOptions& sampling);

@@ -1,9 +1,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "checkpoint/model_directory.h"
 #include "heed/inspect.h"
-#include "report/figures/architecture_diagram.h"
 #include "serve/heed/heed_paths.h"
 #include "serve/http/url.h"
 
@@ -62,6 +60,24 @@ Json describe(const ModelStore::Known& known) {
   return json;
 }
 
+// Whatever is wrong with the files is the fault of the path.
+void load_from_path(ModelStore& models, const ModelSettings& settings) {
+  if (settings.directory.find('\0') != std::string::npos) {
+    refuse_field("path", "no path has a NUL");
+  }
+  try {
+    models.load(settings);
+  } catch (const ConfigError& error) {
+    refuse_field("path", "{}", error.what());
+  } catch (const FormatError& error) {
+    refuse_field("path", "{}", error.what());
+  } catch (const IoError& error) {
+    refuse_field("path", "{}", error.what());
+  } catch (const std::filesystem::filesystem_error& error) {
+    refuse_field("path", "{}", error.code().message());
+  }
+}
+
 // What training wrote down, a JSON object in each line.
 Json curve_of(const std::string& directory) {
   Json curve = Json::array();
@@ -95,7 +111,7 @@ void load_model(Call& call) {
   Fields::take(fields.text("source_language"), settings.source_language);
   Fields::take(fields.text("target_language"), settings.target_language);
   fields.finish();
-  call.models().load(settings);
+  load_from_path(call.models(), settings);
   call.answer({{"name", settings.name}, {"loaded", true}});
 }
 
@@ -122,7 +138,7 @@ void describe_model(Call& call) {
   }
   call.answer({{"name", model.name()},
                {"architecture", summary.architecture},
-               {"diagram", architecture_diagram(load_description({directory}).config)},
+               {"diagram", draw_model(directory)},
                {"notes", summary.notes},
                {"parameters", std::move(parameters)},
                {"curve", curve_of(directory)}});

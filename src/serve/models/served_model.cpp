@@ -48,8 +48,8 @@ int64_t ServedModel::max_length() const {
   return translator_ ? translator_->max_length() : generator_ ? generator_->max_length() : encoder().max_length();
 }
 
-ModelLoad ServedModel::load() const {
-  return translator_ ? translator_->load() : generator_ ? generator_->load() : encoder().load();
+Workload ServedModel::workload() const {
+  return translator_ ? translator_->workload() : generator_ ? generator_->workload() : encoder().workload();
 }
 
 PrefixReport ServedModel::prefixes() const { return generator_ ? generator_->prefixes() : PrefixReport{}; }

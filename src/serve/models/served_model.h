@@ -29,7 +29,7 @@ class ServedModel {
   std::time_t created() const { return created_; }
   int64_t bytes() const { return bytes_; }  // of its files
   int64_t max_length() const;
-  ModelLoad load() const;  // at this moment
+  Workload workload() const;  // at this moment
   PrefixReport prefixes() const;
 
   // RequestError, which says what the model is, where it is of another kind.

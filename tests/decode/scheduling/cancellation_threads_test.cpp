@@ -9,23 +9,23 @@ namespace heed::test {
 namespace {
 
 void expect_empty(const Scheduler& scheduler) {
-  const ModelLoad load = scheduler.load();
-  EXPECT_EQ(load.waiting, 0);
-  EXPECT_EQ(load.running, 0);
-  EXPECT_EQ(load.sequences, 0);
-  EXPECT_EQ(load.used_pages, 0);
+  const Workload workload = scheduler.workload();
+  EXPECT_EQ(workload.waiting, 0);
+  EXPECT_EQ(workload.running, 0);
+  EXPECT_EQ(workload.sequences, 0);
+  EXPECT_EQ(workload.used_pages, 0);
 }
 
 TEST(Cancellation, WhileItWaitsForAPlace) {
   Endless model(1);
   const EndlessCall others(model, std::vector<std::string>(64, "two"), 1);
   EndlessCall waiting(model, {"ein Hund", "zur"}, 1, {}, EndlessCall::Begin::not_awaited);
-  wait_until([&] { return model.scheduler->load().waiting == 2; });
-  const ModelLoad before = model.scheduler->load();
+  wait_until([&] { return model.scheduler->workload().waiting == 2; });
+  const Workload before = model.scheduler->workload();
   EXPECT_EQ(before.waiting, 2);
   waiting.end();
   EXPECT_FALSE(waiting.has_begun());
-  const ModelLoad after = model.scheduler->load();
+  const Workload after = model.scheduler->workload();
   EXPECT_EQ(after.waiting, 0);
   EXPECT_EQ(after.running, 64);
 }
@@ -40,12 +40,12 @@ TEST(Cancellation, BeforeItJoins) {
                                       {.max_tokens = 1'000'000, .interruption = {.stop = stop.get_token()}});
     EXPECT_EQ(found.back().front().reason, FinishReason::cancelled);
     EXPECT_EQ(found.back().front().tokens, 0);
-    EXPECT_EQ(model.scheduler->load().steps, 0);
+    EXPECT_EQ(model.scheduler->workload().steps, 0);
     expect_empty(*model.scheduler);
   }
 }
 
-// Stops its call at a step of the model, which it sees by the load.
+// Stops its call at a step of the model, which it sees by the workload.
 TEST(Cancellation, BetweenTwoPartsOfALongPrompt) {
   RandomWeights weights(2);
   weights.draw({.architecture = Architecture::causal_lm,
@@ -79,10 +79,10 @@ TEST(Cancellation, BetweenTwoPartsOfALongPrompt) {
     }
     std::stop_source stop;
     std::thread caller([&] { scheduler.run(all, {.stop = stop.get_token()}); });
-    wait_until([&] { return scheduler.load().steps >= 2; });
+    wait_until([&] { return scheduler.workload().steps >= 2; });
     stop.request_stop();
     caller.join();
-    EXPECT_LT(scheduler.load().tokens, 60'000);
+    EXPECT_LT(scheduler.workload().tokens, 60'000);
     expect_empty(scheduler);
   }
 }
@@ -91,9 +91,9 @@ TEST(Cancellation, WhileItWrites) {
   Endless model(2);
   const EndlessCall other(model, {"two"}, 1);
   EndlessCall writing(model, {"ein Hund", "zur", "a man"}, 2);
-  wait_until([&] { return model.scheduler->load().sequences == 7; });
+  wait_until([&] { return model.scheduler->workload().sequences == 7; });
   writing.end();
-  const ModelLoad after = model.scheduler->load();
+  const Workload after = model.scheduler->workload();
   EXPECT_EQ(after.running, 1);
   EXPECT_EQ(after.sequences, 1);
   EXPECT_LE(after.used_pages, 3) << "of 16 tokens: the other text has at most 40";
@@ -102,7 +102,7 @@ TEST(Cancellation, WhileItWrites) {
 TEST(Cancellation, WhileItIsAlone) {
   Endless model(2);
   EndlessCall alone(model, {"two"}, 4);
-  EXPECT_EQ(model.scheduler->load().running, 1);
+  EXPECT_EQ(model.scheduler->workload().running, 1);
   alone.end();
   expect_empty(*model.scheduler);
 }
@@ -112,7 +112,7 @@ TEST(Cancellation, OfACallThatWasAloneBefore) {
   Endless model(2);
   EndlessCall first(model, {"two"}, 1), second(model, {"zur"}, 1);
   first.end();
-  EXPECT_EQ(model.scheduler->load().running, 1);
+  EXPECT_EQ(model.scheduler->workload().running, 1);
   second.end();
   expect_empty(*model.scheduler);
 }
@@ -127,7 +127,7 @@ TEST(Cancellation, OfBeams) {
                                         {.beam = 4, .max_length = 2000, .interruption = {.stop = stop.get_token()}}),
                    InterruptedError);
     });
-    wait_until([&] { return translator.scheduler->load().steps > 2; });
+    wait_until([&] { return translator.scheduler->workload().steps > 2; });
     stop.request_stop();
     caller.join();
     expect_empty(*translator.scheduler);

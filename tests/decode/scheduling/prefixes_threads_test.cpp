@@ -123,14 +123,14 @@ TEST(PrefixesThatStay, ServeLaterCallsUntilTheyAreForgotten) {
   const std::string prompt = text_of(1, 500);
   model.generate({prompt}, {.max_tokens = 3});
   EXPECT_EQ(model.scheduler->prefixes().saved, 0);
-  EXPECT_GT(model.scheduler->load().used_pages, 30) << "of 16 tokens";
-  const int64_t before = model.scheduler->load().tokens;
+  EXPECT_GT(model.scheduler->workload().used_pages, 30) << "of 16 tokens";
+  const int64_t before = model.scheduler->workload().tokens;
   model.generate({prompt}, {.max_tokens = 3});
   EXPECT_EQ(model.scheduler->prefixes().saved, 499);
-  EXPECT_EQ(model.scheduler->load().tokens, before + 3);
+  EXPECT_EQ(model.scheduler->workload().tokens, before + 3);
   model.scheduler->forget_prefixes();
-  wait_until([&] { return model.scheduler->load().used_pages == 0; });
-  EXPECT_EQ(model.scheduler->load().used_pages, 0);
+  wait_until([&] { return model.scheduler->workload().used_pages == 0; });
+  EXPECT_EQ(model.scheduler->workload().used_pages, 0);
   model.generate({prompt}, {.max_tokens = 3});
   EXPECT_EQ(model.scheduler->prefixes().saved, 499);
 }
@@ -140,8 +140,8 @@ TEST(PrefixesThatStay, AreGoneWhenTheyWereNotUsedForAWhile) {
   model.share(kPrefixBytes, std::chrono::milliseconds(30));
   model.generate({text_of(1, 500)}, {.max_tokens = 3});
   model.generate({text_of(1, 500), text_of(2, 500)}, {.max_tokens = 3});
-  wait_until([&] { return model.scheduler->load().used_pages + model.scheduler->load().free_pages == 0; });
-  EXPECT_EQ(model.scheduler->load().used_pages + model.scheduler->load().free_pages, 0);
+  wait_until([&] { return model.scheduler->workload().used_pages + model.scheduler->workload().free_pages == 0; });
+  EXPECT_EQ(model.scheduler->workload().used_pages + model.scheduler->workload().free_pages, 0);
 }
 
 // The first step reads 512 tokens of the first prompt. The second step reads the rest of it, and as much of the second

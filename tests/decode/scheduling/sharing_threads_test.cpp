@@ -15,7 +15,7 @@ class FullModel {
       : most_(model_, std::vector<std::string>(kPlaces - 1, "two"), 1), last_(std::in_place, model_, one(), 1) {}
 
   static std::vector<std::string> one() { return {"ein Hund"}; }
-  ModelLoad load() const { return model_.scheduler->load(); }
+  Workload workload() const { return model_.scheduler->workload(); }
   Endless& model() { return model_; }
   // One place becomes free.
   void free_one() { last_.reset(); }
@@ -28,8 +28,9 @@ class FullModel {
 
 struct WaitingCall {
   WaitingCall(FullModel& full, const Sharing& sharing)
-      : before(full.load().waiting), call(full.model(), FullModel::one(), 1, sharing, EndlessCall::Begin::not_awaited) {
-    wait_until([&] { return full.load().waiting == before + 1; });
+      : before(full.workload().waiting),
+        call(full.model(), FullModel::one(), 1, sharing, EndlessCall::Begin::not_awaited) {
+    wait_until([&] { return full.workload().waiting == before + 1; });
   }
 
   int64_t before;
@@ -39,13 +40,13 @@ struct WaitingCall {
 TEST(Sharing, AHigherPriorityGetsThePlaceThatBecomesFree) {
   FullModel full;
   WaitingCall low(full, {.priority = 0}), high(full, {.priority = 1});
-  EXPECT_EQ(full.load().waiting, 2);
-  EXPECT_EQ(full.load().running, static_cast<int64_t>(kPlaces));
+  EXPECT_EQ(full.workload().waiting, 2);
+  EXPECT_EQ(full.workload().running, static_cast<int64_t>(kPlaces));
   full.free_one();
   wait_until([&] { return high.call.has_begun(); });
   EXPECT_TRUE(high.call.has_begun());
   EXPECT_FALSE(low.call.has_begun());
-  EXPECT_EQ(full.load().waiting, 1);
+  EXPECT_EQ(full.workload().waiting, 1);
   high.call.end();
   wait_until([&] { return low.call.has_begun(); });
   EXPECT_TRUE(low.call.has_begun());
@@ -63,23 +64,23 @@ TEST(Sharing, AClientWithManyCallsLeavesTheOthersTheirTurns) {
   EXPECT_FALSE(second.call.has_begun());
 }
 
-TEST(Sharing, LoadCountsWhatRunsAndIsNothingAfterwards) {
+TEST(Sharing, WorkloadCountsWhatRunsAndIsNothingAfterwards) {
   Endless model(2);
   {
     const EndlessCall one(model, {"two"}, 3), other(model, {"a man", "ein Hund"}, 1);
-    wait_until([&] { return model.scheduler->load().sequences == 5; });
-    const ModelLoad load = model.scheduler->load();
-    EXPECT_EQ(load.waiting, 0);
-    EXPECT_EQ(load.running, 3);
-    EXPECT_EQ(load.sequences, 5);
-    EXPECT_GE(load.used_pages, 5);
-    EXPECT_GT(load.free_pages, 0);
-    EXPECT_GT(load.steps, 0);
-    EXPECT_GT(load.tokens_per_step(), 1.0);
+    wait_until([&] { return model.scheduler->workload().sequences == 5; });
+    const Workload workload = model.scheduler->workload();
+    EXPECT_EQ(workload.waiting, 0);
+    EXPECT_EQ(workload.running, 3);
+    EXPECT_EQ(workload.sequences, 5);
+    EXPECT_GE(workload.used_pages, 5);
+    EXPECT_GT(workload.free_pages, 0);
+    EXPECT_GT(workload.steps, 0);
+    EXPECT_GT(workload.tokens_per_step(), 1.0);
   }
-  const ModelLoad load = model.scheduler->load();
-  EXPECT_EQ(load.waiting + load.running + load.sequences + load.used_pages + load.free_pages, 0);
-  EXPECT_GT(load.tokens, load.steps);
+  const Workload workload = model.scheduler->workload();
+  EXPECT_EQ(workload.waiting + workload.running + workload.sequences + workload.used_pages + workload.free_pages, 0);
+  EXPECT_GT(workload.tokens, workload.steps);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 namespace heed {
 
 // At one moment. Texts are prompts, lines, or what an encoder reads.
-struct ModelLoad {
+struct Workload {
   int64_t waiting = 0;    // texts of calls that have not begun
   int64_t running = 0;    // texts that have begun and not ended
   int64_t sequences = 0;  // of the running texts: samples, or hypotheses of beams

@@ -228,6 +228,8 @@ path = "{self.other}"
         log = self.path / "log"
         server = self.serve("--model", f"t={self.translator}", "--access-log", log)
         server.post("/heed/translate", {"text": "ein hund"})
+        # A line is written after its answer, so the next request could overtake it.
+        self.assert_soon(lambda: log.read_text().count("\n") == 1, 5.0)
         server.post("/heed/translate", {"text": 1})
         self.assertEqual(server.stop(), 0)
         lines = [json.loads(line) for line in log.read_text().splitlines()]

@@ -53,6 +53,9 @@ ModelKind kind_of_model(const std::string& directory);
 // left open. ConfigError and FormatError say what is wrong.
 ModelSummary inspect_recipe(const std::string& path, const std::vector<std::string>& overrides = {});
 
+// A drawing of the model in SVG, for a page with the styles of reports.
+std::string draw_model(const std::string& directory);
+
 struct ProbeOptions {
   std::string path;  // a recipe, whose model has the weights that training begins with, or a directory
   std::vector<std::string> overrides;  // of a recipe

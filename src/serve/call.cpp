@@ -137,7 +137,7 @@ void Call::count(int64_t read, int64_t written) {
 }
 
 void Call::answer(const Json& body, unsigned status) {
-  exchange_->answer({.status = status, .body = body.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"});
+  exchange_->answer({.status = status, .body = to_text(body) + "\n"});
 }
 
 void Call::send_event(std::string_view data, std::string_view name) {
@@ -157,10 +157,10 @@ void Call::end_events(std::string_view last) {
 }
 
 HttpAnswer answer_of(const Failure& failure, ErrorForm form) {
-  HttpAnswer answer{.status = failure.status,
-                    .body = body_of(failure, form).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"};
+  HttpAnswer answer{.status = failure.status, .body = to_text(body_of(failure, form)) + "\n"};
   if (failure.status == 429 || failure.status == 503) {
-    answer.headers.push_back({"Retry-After", "1"});
+    // 0 would have the client try again at once.
+    answer.headers.push_back({"Retry-After", fmt::format("{}", std::max<int64_t>(1, failure.retry_after.count()))});
   }
   if (failure.status == 504) {
     // OpenAI's clients ask again unless they are told otherwise, and it would take as long again.
@@ -174,7 +174,7 @@ HttpAnswer answer_of(const Failure& failure, ErrorForm form) {
 
 Failure failure_of(const std::exception& error) {
   if (const auto* const request = dynamic_cast<const RequestError*>(&error)) {
-    return {request->status(), request->what(), request->field()};
+    return {request->status(), request->what(), request->field(), request->retry_after()};
   }
   if (dynamic_cast<const InterruptedError*>(&error) != nullptr) {
     return {504, "the request took too long", ""};

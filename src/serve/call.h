@@ -79,6 +79,7 @@ enum class ErrorForm : uint8_t { openai, libretranslate, embeddings, heed };
 struct Failure {
   unsigned status;
   std::string message, field;
+  std::chrono::seconds retry_after = kRetryAfter;  // of 429 and 503
 };
 HttpAnswer answer_of(const Failure& failure, ErrorForm form);
 // What an exception of a handler means for the client.

@@ -42,9 +42,6 @@ bool equal_in_constant_time(std::string_view a, std::string_view b) {
   return difference == 0;
 }
 
-// The value of the header, in seconds. 0 would have the client try again at once.
-std::string retry_after(std::chrono::seconds time) { return fmt::format("{}", std::max<int64_t>(1, time.count())); }
-
 std::string time_of_day() {
   const std::time_t seconds = std::time(nullptr);
   std::tm utc{};
@@ -196,24 +193,24 @@ void Service::use_tls(const ServeSettings& settings) {
   }
 }
 
-HttpAnswer Service::refusal(const HttpRequest& request, unsigned status, std::string_view why) {
-  metrics_.count_refusal(fmt::format("{}", status));
+HttpAnswer Service::refusal(const HttpRequest& request, const Failure& failure) {
+  metrics_.count_refusal(fmt::format("{}", failure.status));
   const auto route = std::ranges::find_if(routes_, [&](const Route& one) { return is_at(one, request.path()); });
   const ErrorForm form = route != routes_.end()               ? route->errors
                          : request.path().starts_with("/v1/") ? ErrorForm::openai
                                                               : ErrorForm::heed;
-  return answer_of({status, std::string(why), ""}, form);
+  return answer_of(failure, form);
 }
 
 HttpAnswer Service::refuse(const HttpRequest& request, unsigned status, std::string_view why) {
-  HttpAnswer answer = refusal(request, status, why);
+  HttpAnswer answer = refusal(request, {status, std::string(why), ""});
   const std::vector<HttpHeader> headers = headers_of_origin(request);
   answer.headers.insert(answer.headers.end(), headers.begin(), headers.end());
   return answer;
 }
 
 void Service::refuse(Exchange& exchange, unsigned status, std::string_view why) {
-  exchange.answer(refusal(exchange.request(), status, why));
+  exchange.answer(refusal(exchange.request(), {status, std::string(why), ""}));
 }
 
 // For pages of other origins that may ask.
@@ -307,10 +304,7 @@ bool Service::admit_key(Exchange& exchange, const KeySettings*& key) {
     return false;
   }
   if (const auto wait = quotas_.begin(*key)) {
-    HttpAnswer answer = refusal(exchange.request(), 429, kKeyIsUsedUp);
-    std::erase_if(answer.headers, [](const HttpHeader& header) { return header.name == "Retry-After"; });
-    answer.headers.push_back({"Retry-After", retry_after(*wait)});
-    exchange.answer(std::move(answer));
+    exchange.answer(refusal(exchange.request(), {429, std::string(kKeyIsUsedUp), "", *wait}));
     return false;
   }
   return true;
@@ -324,15 +318,15 @@ void Service::admit_field(Call& call) {
     throw RequestError(secret.empty() ? 400 : 403, "api_key",
                        secret.empty() ? "a key is needed" : "the key is not known");
   }
-  if (quotas_.begin(*key)) {
-    throw RequestError(429, "api_key", std::string(kKeyIsUsedUp));
+  if (const auto wait = quotas_.begin(*key)) {
+    throw RequestError(429, "api_key", std::string(kKeyIsUsedUp), *wait);
   }
   call.use_key(key);
 }
 
 void Service::answer(Call& call, const Route& route) {
   Exchange& exchange = call.exchange();
-  Failure failure{};
+  Failure failure{.status = 0, .message = "", .field = ""};
   try {
     if (call.key() == nullptr && !call.settings().keys.empty()) {
       admit_field(call);
@@ -385,7 +379,7 @@ void Service::finish(Call& call, const Route& route) {
   if (call.key() != nullptr) {
     line["key"] = call.key()->name;
   }
-  log_.write(line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+  log_.write(to_text(line) + "\n");
 }
 
 std::string Service::metrics() const {

@@ -48,7 +48,7 @@ class Service final : public HttpHandler {
   void take(const std::shared_ptr<const ServeSettings>& settings);
   void use_tls(const ServeSettings& settings);
   std::string metrics() const;
-  HttpAnswer refusal(const HttpRequest& request, unsigned status, std::string_view why);
+  HttpAnswer refusal(const HttpRequest& request, const Failure& failure);
   std::vector<HttpHeader> headers_of_origin(const HttpRequest& request) const;
 
   // Settings that are read anew take the place of these; requests under way keep those that they began with.

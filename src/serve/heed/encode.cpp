@@ -54,10 +54,11 @@ void classify(Call& call) {
   Fields fields(body);
   const ServedModel& model = call.model(fields.text("model").value_or(""));
   const Encoder& encoder = model.encoder();
+  const std::vector<TextLabels> found = with_inputs(fields, call, [&](const auto& inputs, const auto& name) {
+    return encoder.classify(inputs, name, call.reading());
+  });
   Json results = Json::array();
-  for (const TextLabels& labels : with_inputs(fields, call, [&](const auto&inputs, const auto&name) {
-         return encoder.classify(inputs, name, call.reading());
-       })) {
+  for (const TextLabels& labels : found) {
     results.push_back(to_json(labels));
   }
   call.answer({{"model", model.name()}, {"results", std::move(results)}});
@@ -122,9 +123,7 @@ void embed(Call& call) {
   if (const auto normalized = fields.flag("normalized")) {
     options.normalized = *normalized ? Normalized::yes : Normalized::no;
   }
-  if (const auto pooling = fields.choice("pooling", {"first", "mean", "max", "last", "mean-sqrt-length"})) {
-    options.pooling = std::ranges::find(kPoolingNames, *pooling, [](const auto& one) { return one.first; })->second;
-  }
+  options.pooling = fields.choice("pooling", kPoolingNames);
   options.prompt = fields.text("prompt");
   options.prompt_name = fields.text("prompt_name");
   const auto found = with_inputs(fields, call, [&](const auto& inputs, const auto& name) {

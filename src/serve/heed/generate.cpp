@@ -4,8 +4,6 @@
 namespace heed::serve {
 namespace {
 
-std::string event_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
 // Counts the times between tokens and, for a stream, sends what is written as it is written.
 class WrittenTexts final : public GenerationListener {
  public:
@@ -13,13 +11,13 @@ class WrittenTexts final : public GenerationListener {
 
   void on_token(const Text& text, const ScoredToken& token) override {
     if (is_streamed_) {
-      call_.send_event(event_of({{"sample", text.sample}, {"token", json_of_token(token)}}));
+      call_.send_event(to_text({{"sample", text.sample}, {"token", json_of_token(token)}}));
     }
   }
   void on_piece(const Text& text, std::string_view piece) override {
     call_.count_token();
     if (is_streamed_) {
-      call_.send_event(event_of({{"sample", text.sample}, {"text", piece}}));
+      call_.send_event(to_text({{"sample", text.sample}, {"text", piece}}));
     }
   }
 
@@ -80,7 +78,7 @@ void generate(Call& call) {
   }
   const Json answer{{"model", model.name()}, {"prompt_tokens", call.read()}, {"texts", std::move(texts)}};
   if (is_streamed) {
-    call.end_events(event_of(answer));
+    call.end_events(to_text(answer));
   } else {
     call.answer(answer);
   }

@@ -1,20 +1,12 @@
 // What models do inside: attention, and the next token's candidates.
-#include <bit>
-
 #include "serve/heed/heed_json.h"
 #include "serve/heed/heed_paths.h"
-#include "text/huggingface/base64.h"
+#include "serve/json/float_bytes.h"
 
 namespace heed::serve {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "numbers are sent with their lowest byte first");
-
 constexpr int64_t kMostListed = 10000;  // of the next token's candidates
-
-std::string in_base64(const std::vector<float>& numbers) {
-  return huggingface::encode_base64({reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(float)});
-}
 
 std::vector<int64_t> take_numbers(Fields& fields, const char* name) {
   const Json* const list = fields.find(name);
@@ -32,9 +24,7 @@ std::vector<int64_t> take_numbers(Fields& fields, const char* name) {
 
 AttentionRequest take_attention_request(Fields& fields) {
   AttentionRequest request{.layers = take_numbers(fields, "layers"), .heads = take_numbers(fields, "heads")};
-  if (const auto kind = fields.choice("kind", {"encoder", "decoder", "cross"})) {
-    request.kind = std::ranges::find(kAttentionKindNames, *kind, [](const auto& one) { return one.first; })->second;
-  }
+  Fields::take(fields.choice("kind", kAttentionKindNames), request.kind);
   request.norms = fields.flag("norms").value_or(false) ? AttentionNorms::computed : AttentionNorms::left_out;
   Fields::take(fields.integer("at_most", 0, INT32_MAX), request.at_most);
   return request;

@@ -1,9 +1,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "checkpoint/model_directory.h"
 #include "heed/inspect.h"
-#include "report/figures/architecture_diagram.h"
 #include "serve/heed/heed_paths.h"
 #include "serve/http/url.h"
 
@@ -122,7 +120,7 @@ void describe_model(Call& call) {
   }
   call.answer({{"name", model.name()},
                {"architecture", summary.architecture},
-               {"diagram", architecture_diagram(load_description({directory}).config)},
+               {"diagram", draw_model(directory)},
                {"notes", summary.notes},
                {"parameters", std::move(parameters)},
                {"curve", curve_of(directory)}});

@@ -26,11 +26,7 @@ void take_search(Fields& fields, const Call& call, TranslationOptions& options) 
   Fields::take(fields.texts("force", 100), options.force);
   Fields::take(fields.text("source_language"), options.languages.source);
   Fields::take(fields.text("target_language"), options.languages.target);
-  if (const auto unknown = fields.choice("unknown", {"keep", "avoid", "copy"})) {
-    options.unknown = *unknown == "keep"    ? UnknownWords::keep
-                      : *unknown == "avoid" ? UnknownWords::avoid
-                                            : UnknownWords::copy;
-  }
+  Fields::take(fields.choice("unknown", kUnknownWordsNames), options.unknown);
   take_rules(fields, call, options.rules);
 }
 
@@ -100,22 +96,20 @@ Json json_of_line(std::span<const Translation> line, const TranslationOptions& o
   return translations;
 }
 
-std::string translation_event(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
 // Sends translations as they are written.
 class WrittenTranslations final : public TranslationListener {
  public:
   WrittenTranslations(Call& call, const TranslationOptions& options) : call_(call), options_(options) {}
 
   void on_token(size_t line, const ScoredToken& token) override {
-    call_.send_event(translation_event({{"line", line}, {"token", json_of_token(token)}}));
+    call_.send_event(to_text({{"line", line}, {"token", json_of_token(token)}}));
   }
   void on_piece(size_t line, std::string_view piece) override {
     call_.count_token();
-    call_.send_event(translation_event({{"line", line}, {"text", piece}}));
+    call_.send_event(to_text({{"line", line}, {"text", piece}}));
   }
   void on_translations(size_t line, std::span<const Translation> translations) override {
-    call_.send_event(translation_event({{"line", line}, {"translations", json_of_line(translations, options_)}}));
+    call_.send_event(to_text({{"line", line}, {"translations", json_of_line(translations, options_)}}));
   }
 
  private:
@@ -154,7 +148,7 @@ void translate(Call& call) {
   }
   const Json answer{{"model", model.name()}, {"lines", std::move(lines)}};
   if (request.is_streamed) {
-    call.end_events(translation_event(answer));
+    call.end_events(to_text(answer));
   } else {
     call.answer(answer);
   }

@@ -13,11 +13,13 @@ constexpr std::string_view kBody = "body";
 
 std::string found(const Json& value) {
   constexpr size_t kMost = 60;
-  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text = to_text(value);
   return text.size() <= kMost ? text : std::string(value.type_name());
 }
 
 }  // namespace
+
+std::string to_text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 Json parse_json(std::string_view text) {
   require_shallow_json(text, kBody);

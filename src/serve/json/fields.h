@@ -1,6 +1,9 @@
 // The fields of a request's JSON object. Whatever is not as expected is a 400 that names the field.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -8,11 +11,15 @@
 #include <string_view>
 #include <vector>
 
+#include "heed/types/names.h"
 #include "serve/request_error.h"
 
 namespace heed::serve {
 
 using Json = nlohmann::ordered_json;
+
+// On one line. What is not UTF-8 is replaced.
+std::string to_text(const Json& json);
 
 // A request's body: a JSON object in UTF-8 that is not nested too deeply. RequestError 400 for anything else.
 Json parse_json(std::string_view text);
@@ -36,6 +43,14 @@ class Fields {
   std::optional<std::vector<std::string>> texts(const char* name, size_t most);
   // One of a few names.
   std::optional<std::string> choice(const char* name, const std::vector<std::string_view>& names);
+  // The value of one of these names.
+  template <class Value, size_t kCount>
+  std::optional<Value> choice(const char* name, const std::array<NamedValue<Value>, kCount>& values) {
+    std::vector<std::string_view> names;
+    std::ranges::transform(values, std::back_inserter(names), &NamedValue<Value>::first);
+    const std::optional<std::string> chosen = choice(name, names);
+    return chosen ? std::optional(std::ranges::find(values, *chosen, &NamedValue<Value>::first)->second) : std::nullopt;
+  }
   // May be absent or have this value; `why` says why nothing else is supported.
   void only(const char* name, const Json& value, std::string_view why);
   // Accepted, and without effect.

@@ -19,7 +19,7 @@ Json request_fields(const HttpRequest& request) {
     }
   }
   // What is not UTF-8 is replaced, since JSON can't have it.
-  return parse_json(fields.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return parse_json(to_text(fields));
 }
 
 std::string api_key_of(const HttpRequest& request) {

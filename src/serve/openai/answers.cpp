@@ -72,6 +72,4 @@ void Chunks::end(const Usage& usage) {
   call_.end_events("[DONE]");
 }
 
-std::string to_text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
 }  // namespace heed::serve::openai

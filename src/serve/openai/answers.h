@@ -31,8 +31,6 @@ struct Heading {
 };
 Heading heading(std::string_view prefix, std::string_view object, const ServedModel& model);
 
-std::string to_text(const Json& json);
-
 // A stream of objects that have one choice each, then perhaps one with the usage, and an end.
 class Chunks {
  public:

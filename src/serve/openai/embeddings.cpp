@@ -1,9 +1,9 @@
 // /v1/embeddings
-#include <bit>
 #include <cmath>
 #include <numeric>
 #include <span>
 
+#include "serve/json/float_bytes.h"
 #include "serve/openai/answers.h"
 #include "serve/openai/openai_paths.h"
 #include "serve/openai/text_request.h"
@@ -40,37 +40,6 @@ void shorten(std::vector<float>& row, size_t dimensions) {
   }
 }
 
-// Little-endian f32.
-std::string bytes_of(std::span<const float> row) {
-  std::string bytes;
-  bytes.reserve(row.size() * sizeof(float));
-  for (const float value : row) {
-    auto bits = std::bit_cast<uint32_t>(value);
-    for (size_t i = 0; i < sizeof(float); ++i, bits >>= 8U) {
-      bytes += static_cast<char>(bits & 0xffU);
-    }
-  }
-  return bytes;
-}
-
-std::string base64_of(std::string_view bytes) {
-  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  constexpr size_t kBytes = 3, kDigitsOfBytes = 4;
-  std::string text;
-  text.reserve((bytes.size() + kBytes - 1) / kBytes * kDigitsOfBytes);
-  for (size_t i = 0; i < bytes.size(); i += kBytes) {
-    const std::string_view some = bytes.substr(i, kBytes);
-    uint32_t bits = 0;
-    for (size_t byte = 0; byte < kBytes; ++byte) {
-      bits = bits << 8U | (byte < some.size() ? static_cast<unsigned char>(some[byte]) : 0U);
-    }
-    for (size_t digit = 0; digit < kDigitsOfBytes; ++digit) {
-      text += digit <= some.size() ? kDigits[bits >> (18U - 6U * digit) & 63U] : '=';
-    }
-  }
-  return text;
-}
-
 }  // namespace
 
 void embed(Call& call) {
@@ -95,7 +64,7 @@ void embed(Call& call) {
       }
       data.push_back({{"object", "embedding"},
                       {"index", data.size()},
-                      {"embedding", is_base64 ? Json(base64_of(bytes_of(row))) : Json(row)}});
+                      {"embedding", is_base64 ? Json(in_base64(row)) : Json(row)}});
     }
   });
   call.count(usage.read, 0);

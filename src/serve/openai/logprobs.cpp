@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "text/unicode/unicode.h"
+
 namespace heed::serve::openai {
 namespace {
 
@@ -21,15 +23,6 @@ std::string spelled(const std::string& piece) {
   return text;
 }
 
-bool is_utf8(const std::string& bytes) {
-  try {
-    Json(bytes).dump();
-    return true;
-  } catch (const Json::exception&) {
-    return false;
-  }
-}
-
 bool is_mark(const LikelyToken& token) { return token.bytes && token.bytes->empty(); }
 
 std::string bytes_of_token(const LikelyToken& token) { return token.bytes ? *token.bytes : spelled(token.piece); }
@@ -40,7 +33,7 @@ std::string shown_token(const LikelyToken& token) {
     return token.piece;
   }
   std::string bytes = bytes_of_token(token);
-  if (is_utf8(bytes)) {
+  if (!find_invalid_utf8(bytes)) {
     return bytes;
   }
   std::string shown;

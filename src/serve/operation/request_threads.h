@@ -21,7 +21,8 @@ class RequestThreads {
   RequestThreads(const RequestThreads&) = delete;
   RequestThreads& operator=(const RequestThreads&) = delete;
 
-  // False, and nothing is done, when as many as allowed are at work, or the process may not have another thread. The work must not throw.
+  // False, and nothing is done, when as many as allowed are at work, or the process may not have another thread. The
+  // work must not throw.
   bool try_run(std::function<void()> work);
   int64_t working() const;
 

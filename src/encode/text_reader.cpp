@@ -71,11 +71,6 @@ Batches batches_alone(std::span<const EncodedText> texts, int64_t lanes) {
   return few ? cut_into_batches(texts, order, kMostTokens) : batches;
 }
 
-bool is_over(const Interruption& interruption) {
-  const bool limited = interruption.deadline != std::chrono::steady_clock::time_point::max();
-  return interruption.stop.stop_requested() || (limited && std::chrono::steady_clock::now() >= interruption.deadline);
-}
-
 }  // namespace
 
 TextReader::TextReader(const AnyModel& model, DType storage, Backend& backend)
@@ -97,24 +92,12 @@ void TextReader::read(std::span<const EncodedText> texts, const Reading& reading
   for (const Texts& batch : call.batches) {
     waiting_tokens_ += tokens_of(texts, batch);
   }
-  if (alone && call.batches.size() == 1) {
-    lock.unlock();
-    lanes_.take_turns([&] {
-      const std::lock_guard again(mutex_);
-      return call.left > 0;
-    });
-    lock.lock();
-  }
-  if (call.left > 0) {
-    lanes_.call_turns();
-    call_ended_.wait(lock, [&call] { return call.left == 0; });
-  }
+  lanes_.turn_until([&call] { return call.left == 0; }, lock, call_ended_,
+                    alone && call.batches.size() == 1 ? Lanes::Caller::takes_turns : Lanes::Caller::waits);
   if (call.failure) {
     std::rethrow_exception(call.failure);
   }
-  require<InterruptedError>(
-      !call.is_cut, "reading", "{}",
-      options.interruption.stop.stop_requested() ? "the caller stopped it" : "the deadline has passed");
+  require_uninterrupted(call.interrupted, "reading");
 }
 
 Workload TextReader::workload() const {
@@ -146,11 +129,10 @@ bool TextReader::take_turn(Backend& backend) {
 // Nobody reads what is left of a call that is interrupted or has failed.
 void TextReader::drop_ended_calls() {
   waiting_.remove_if([this](Call& call) {
-    const bool over = is_over(call.interruption);
-    if (!over && !call.failure) {
+    call.interrupted = state_of(call.interruption);
+    if (call.interrupted == Interrupted::no && !call.failure) {
       return false;
     }
-    call.is_cut = over;
     for (; call.next < call.batches.size(); ++call.next) {
       const Texts& batch = call.batches[call.next];
       waiting_tokens_ -= tokens_of(call.texts, batch);

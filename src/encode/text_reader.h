@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/fair_queue.h"
+#include "base/interruption.h"
 #include "encode/encoder_texts.h"
 #include "heed/types/labels.h"
 #include "heed/types/reading.h"
@@ -57,9 +58,9 @@ class TextReader {
     const Take& take;
     const Interruption& interruption;
     std::vector<Texts> batches = {};
-    size_t next = 0;      // the first batch that nobody has
-    size_t left = 0;      // texts that are not done
-    bool is_cut = false;  // by the interruption
+    size_t next = 0;  // the first batch that nobody has
+    size_t left = 0;  // texts that are not done
+    Interrupted interrupted = Interrupted::no;
     std::exception_ptr failure = nullptr;
   };
   // A batch of a call, which is perhaps part of a larger one.

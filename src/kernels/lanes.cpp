@@ -87,6 +87,23 @@ void Lanes::take_turns(const std::function<bool()>& wanted) {
   release_whole();
 }
 
+void Lanes::turn_until(const std::function<bool()>& done, std::unique_lock<std::mutex>& lock,
+                       std::condition_variable& changed, Caller caller) {
+  if (caller == Caller::takes_turns) {
+    std::mutex& mutex = *lock.mutex();
+    lock.unlock();
+    take_turns([&] {
+      const std::lock_guard again(mutex);
+      return !done();
+    });
+    lock.lock();
+  }
+  if (!done()) {
+    call_turns();
+    changed.wait(lock, done);
+  }
+}
+
 // Where nothing else runs.
 bool Lanes::claim_whole() {
   const std::lock_guard lock(mutex_);

@@ -51,6 +51,4 @@ std::string report_data(const ReportContent& content);
 // What every page begins with, up to its title: the browser fetches nothing.
 std::string_view page_head();
 
-std::string to_base64(std::string_view bytes);
-
 }  // namespace heed

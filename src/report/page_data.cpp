@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/rounding.h"
+#include "base/text/base64.h"
 #include "report/page.h"
 #include "report/run/task_metrics.h"
 
@@ -59,7 +59,7 @@ json sample(const TranslatedSample& s) {
   for (const auto& [name, bytes] :
        {std::pair("cross", &s.maps.cross), {"encoder", &s.maps.encoder}, {"decoder", &s.maps.decoder}}) {
     if (!bytes->empty()) {
-      maps[name] = to_base64(*bytes);
+      maps[name] = encode_base64(*bytes);
     }
   }
   return {{"source", s.line.source},
@@ -75,7 +75,7 @@ json sample(const TranslatedSample& s) {
 json passage(const Passage& p) {
   json maps = json::object();
   if (!p.maps.empty()) {
-    maps["decoder"] = to_base64(p.maps);
+    maps["decoder"] = encode_base64(p.maps);
   }
   return {{"target_tokens", p.expected_tokens},
           {"fed_tokens", p.fed_tokens},
@@ -87,7 +87,7 @@ json passage(const Passage& p) {
 json encoder_text(const EncoderText& text) {
   json maps = json::object();
   if (!text.maps.empty()) {
-    maps["encoder"] = to_base64(text.maps);
+    maps["encoder"] = encode_base64(text.maps);
   }
   return {{"source", text.text}, {"source_tokens", text.tokens}, {"maps", maps}};
 }
@@ -97,7 +97,7 @@ json positions(const PositionMap& table) {
           {"positions", table.positions},
           {"columns", table.columns},
           {"limit", table.limit},
-          {"values", to_base64(table.values)}};
+          {"values", encode_base64(table.values)}};
 }
 
 }  // namespace
@@ -127,22 +127,6 @@ std::string report_data(const ReportContent& content) {
     safe += c == '<' ? "\\u003c" : c == '>' ? "\\u003e" : c == '&' ? "\\u0026" : std::string(1, c);
   }
   return safe;
-}
-
-std::string to_base64(std::string_view bytes) {
-  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  text.reserve(ceil_div(bytes.size(), 3) * 4);
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    uint32_t group = 0;
-    for (size_t k = 0; k < 3; ++k) {
-      group = group << 8 | (i + k < bytes.size() ? static_cast<uint8_t>(bytes[i + k]) : 0U);
-    }
-    for (size_t k = 0; k < 4; ++k) {
-      text += i + k <= bytes.size() ? kDigits[group >> (18 - 6 * k) & 63U] : '=';
-    }
-  }
-  return text;
 }
 
 }  // namespace heed

@@ -326,7 +326,7 @@ void Service::admit_field(Call& call) {
 
 void Service::answer(Call& call, const Route& route) {
   Exchange& exchange = call.exchange();
-  Failure failure{};
+  Failure failure{.status = 0, .message = "", .field = ""};
   try {
     if (call.key() == nullptr && !call.settings().keys.empty()) {
       admit_field(call);

@@ -218,17 +218,5 @@ TEST(ReportPage, ValuesThatDifferFromTheDefaultsAreMarked) {
 
 TEST(ReportPage, TheSameContentGivesTheSameBytes) { EXPECT_EQ(report_page(content()), report_page(content())); }
 
-// RFC 4648, section 10.
-TEST(Base64, IsAsTheStandardHasIt) {
-  EXPECT_EQ(to_base64(""), "");
-  EXPECT_EQ(to_base64("f"), "Zg==");
-  EXPECT_EQ(to_base64("fo"), "Zm8=");
-  EXPECT_EQ(to_base64("foo"), "Zm9v");
-  EXPECT_EQ(to_base64("foob"), "Zm9vYg==");
-  EXPECT_EQ(to_base64("fooba"), "Zm9vYmE=");
-  EXPECT_EQ(to_base64("foobar"), "Zm9vYmFy");
-  EXPECT_EQ(to_base64("\xFB\xFF"), "+/8=");
-}
-
 }  // namespace
 }  // namespace heed

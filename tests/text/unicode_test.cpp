@@ -25,6 +25,13 @@ TEST(Unicode, CodePointsAreRestored) {
   EXPECT_THROW(to_utf8(std::u32string(1, char32_t{0xd800})), FormatError);
 }
 
+TEST(Unicode, LettersAreOfAnyScript) {
+  EXPECT_TRUE(has_letter("1) \xe4\xb8\xad"));
+  EXPECT_TRUE(has_letter("... \xf0\x9d\x94\xb8"));
+  EXPECT_FALSE(has_letter("3 \xe2\x82\xac, \xf0\x9f\x98\x80!"));
+  EXPECT_FALSE(has_letter(""));
+}
+
 TEST(Unicode, LowerCaseIsIndependentOfLanguage) {
   EXPECT_EQ(to_lower_case("ÄÖÜ Straße I"), "äöü straße i");
   EXPECT_EQ(to_lower_case("ΣΑΣ"), "σας") << "the final sigma";

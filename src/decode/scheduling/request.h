@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "base/interruption.h"
 #include "decode/drafts/speculation.h"
 #include "decode/sampling/sampling.h"
 #include "decode/steppers/stepper.h"
@@ -17,9 +18,6 @@ struct StepContext {
   Speculation* speculation;  // null without drafts
   SamplingMemory& memory;
 };
-
-// Why a request ends before it is done: its caller stopped it, or its deadline has passed.
-enum class Interrupted : uint8_t { no, cancelled, deadline };
 
 class Request {
  public:

@@ -39,18 +39,8 @@ void Scheduler::run(std::span<Request* const> requests, const Interruption& inte
   for (const Request* request : requests) {
     sequences_ += request->max_sequences();
   }
-  if (alone) {
-    lock.unlock();
-    lanes_.take_turns([&] {
-      const std::lock_guard again(mutex_);
-      return call.left > 0;
-    });
-    lock.lock();
-  }
-  if (call.left > 0) {
-    lanes_.call_turns();
-    request_ended_.wait(lock, [&call] { return call.left == 0; });
-  }
+  lanes_.turn_until([&call] { return call.left == 0; }, lock, request_ended_,
+                    alone ? Lanes::Caller::takes_turns : Lanes::Caller::waits);
   if (call.failure) {
     std::rethrow_exception(call.failure);
   }

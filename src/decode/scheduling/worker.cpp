@@ -11,14 +11,6 @@ constexpr int64_t kMaxSequences = 128;  // of a worker at once
 
 }  // namespace
 
-Interrupted state_of(const Interruption& interruption) {
-  if (interruption.stop.stop_requested()) {
-    return Interrupted::cancelled;
-  }
-  const bool limited = interruption.deadline != std::chrono::steady_clock::time_point::max();
-  return limited && std::chrono::steady_clock::now() >= interruption.deadline ? Interrupted::deadline : Interrupted::no;
-}
-
 bool Worker::has_room(const Call& call, int64_t share) {
   is_full_ = is_full_ && !has_emptied();
   if (is_full_ && std::ranges::find(members_, &call, &Member::call) != members_.end()) {

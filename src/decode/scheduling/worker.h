@@ -9,7 +9,6 @@
 #include "decode/scheduling/request_batch.h"
 #include "decode/scheduling/request_memory.h"
 #include "decode/steppers/prefix_stepper.h"
-#include "heed/types/interruption.h"
 #include "heed/types/sharing.h"
 
 namespace heed {
@@ -23,8 +22,6 @@ struct Call {
   size_t left = requests.size();         // that have not ended
   std::exception_ptr failure = nullptr;  // of the first that threw
 };
-
-Interrupted state_of(const Interruption& interruption);
 
 struct EndedRequest {
   Call* call;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "heed/types/interruption.h"
+#include "base/interruption.h"
 
 namespace heed {
 namespace {
@@ -155,11 +155,7 @@ void SearchRequest::leave() {
   sequences_.clear();
 }
 
-void require_finished(const SearchRequest& search) {
-  require<InterruptedError>(
-      search.interrupted() == Interrupted::no, "search", "{}",
-      search.interrupted() == Interrupted::deadline ? "the deadline has passed" : "the caller stopped it");
-}
+void require_finished(const SearchRequest& search) { require_uninterrupted(search.interrupted(), "search"); }
 
 void validate(const TranslationOptions& options) {
   constexpr std::string_view kWhere = "search";

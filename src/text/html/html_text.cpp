@@ -1,9 +1,6 @@
 // A fragment is a list of lines and of what stands between them. A line's tags make a tree of nodes over its text.
 #include "text/html/html_text.h"
 
-#include <unicode/uchar.h>
-#include <unicode/utf8.h>
-
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -22,18 +19,6 @@ namespace {
 constexpr size_t kLongestKept = 80;  // bytes of kept words that are part of a text
 
 constexpr bool is_html_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f'; }
-
-bool has_letters(std::string_view text) {
-  const auto* const bytes = reinterpret_cast<const uint8_t*>(text.data());
-  for (int32_t at = 0; at < static_cast<int32_t>(text.size());) {
-    UChar32 c = 0;
-    U8_NEXT(bytes, at, static_cast<int32_t>(text.size()), c);
-    if (u_isalpha(c)) {
-      return true;
-    }
-  }
-  return false;
-}
 
 // Makes a line of its tokens, in order.
 class LineBuilder {
@@ -293,7 +278,7 @@ struct HtmlText::State {
       }
       ++i;
     }
-    if (!has_letters(own.finish().text)) {
+    if (!has_letter(own.finish().text)) {
       add_raw({tokens.front().source.begin, tokens.back().source.end});
       return;
     }

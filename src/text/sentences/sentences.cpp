@@ -1,8 +1,6 @@
 #include "text/sentences/sentences.h"
 
 #include <unicode/filteredbrk.h>
-#include <unicode/uchar.h>
-#include <unicode/utf8.h>
 
 #include <limits>
 
@@ -23,18 +21,6 @@ size_t line_break_at(std::string_view text, size_t at) {
          : rest.starts_with("\u0085")                                               ? 2
          : rest.starts_with("\u2028") || rest.starts_with("\u2029")                 ? 3
                                                                                     : 0;
-}
-
-bool has_letter(std::string_view text) {
-  const auto* const bytes = reinterpret_cast<const uint8_t*>(text.data());
-  for (int32_t at = 0; at < static_cast<int32_t>(text.size());) {
-    UChar32 c = 0;
-    U8_NEXT(bytes, at, static_cast<int32_t>(text.size()), c);
-    if (u_isalpha(c)) {
-      return true;
-    }
-  }
-  return false;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <unicode/bytestream.h>
 #include <unicode/casemap.h>
+#include <unicode/uchar.h>
 #include <unicode/utf8.h>
 
 #include "base/errors.h"
@@ -74,6 +75,15 @@ std::string to_utf8(std::u32string_view code_points) {
 }
 
 bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\n\r\f\v") == std::string_view::npos; }
+
+bool has_letter(std::string_view text) {
+  for (size_t at = 0; at < text.size();) {
+    if (u_isalpha(next_code_point(text, at))) {
+      return true;
+    }
+  }
+  return false;
+}
 
 std::string replace_invalid_utf8(std::string text) {
   if (!find_invalid_utf8(text)) {

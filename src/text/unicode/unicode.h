@@ -23,6 +23,8 @@ std::string to_utf8(std::u32string_view code_points);
 
 // Whether the text holds nothing but ASCII white space.
 bool is_blank(std::string_view text);
+// Whether it holds a letter of any script. Needs well-formed UTF-8.
+bool has_letter(std::string_view text);
 
 // The text with each sequence that is not UTF-8 replaced by U+FFFD: for text that a model wrote, never for input.
 std::string replace_invalid_utf8(std::string text);

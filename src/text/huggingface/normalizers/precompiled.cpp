@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "base/errors.h"
-#include "text/huggingface/base64.h"
+#include "base/text/base64.h"
 #include "text/huggingface/characters/characters.h"
 #include "text/huggingface/characters/graphemes.h"
 #include "text/huggingface/normalizers/normalizer.h"

@@ -3,7 +3,7 @@
 #include <unordered_map>
 
 #include "base/errors.h"
-#include "text/huggingface/base64.h"
+#include "base/text/base64.h"
 #include "text/huggingface/characters/characters.h"
 #include "text/huggingface/models/model.h"
 #include "text/huggingface/older/documents.h"

@@ -5,7 +5,7 @@
 #include <unordered_set>
 
 #include "base/errors.h"
-#include "text/huggingface/base64.h"
+#include "base/text/base64.h"
 #include "text/huggingface/huggingface_tokenizer.h"
 #include "text/huggingface/json.h"
 #include "text/sentencepiece/sentencepiece_model.h"
@@ -31,7 +31,7 @@ void read_spaces(const Json& document, SentencePieceModel& model, const std::str
   for (const Json& part : parts) {
     const std::string type = part.value("type", "");
     if (type == "Precompiled") {
-      model.character_map = huggingface::decode_base64(part.value("precompiled_charsmap", ""), where);
+      model.character_map = decode_base64(part.value("precompiled_charsmap", ""), where);
       model.maps_characters = true;
     }
     model.spaces.trimmed = model.spaces.trimmed || type == "Strip";

@@ -1,10 +1,10 @@
-#include "text/huggingface/base64.h"
+#include "base/text/base64.h"
 
 #include <cstdint>
 
 #include "base/errors.h"
 
-namespace heed::huggingface {
+namespace heed {
 namespace {
 
 constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -51,4 +51,4 @@ std::string encode_base64(std::string_view bytes) {
   return text;
 }
 
-}  // namespace heed::huggingface
+}  // namespace heed

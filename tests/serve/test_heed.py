@@ -144,6 +144,16 @@ class Heed(ServerTest):
         self.assertGreater(len(description["parameters"]), 10)
         self.assertEqual(self.server.get("/heed/describe/nothing")[0], 404)
 
+    def test_rules_have_as_many_bytes_as_their_automata_may(self):
+        half = "a" * (1 << 16)
+        for fields in ({"choices": [half, half + "b"]}, {"suppress": [half + half + "b"]}):
+            self.refused("/heed/generate", {"model": "lm", "prompt": "a", **fields}, next(iter(fields)))
+
+    def test_messages_name_the_model_and_not_its_directory(self):
+        status, answer = self.server.post("/heed/classify", {"model": "e", "text": "a"})
+        self.assertEqual(status, 400)
+        self.assertTrue(answer["error"]["message"].startswith("e: has no head"), answer)
+
     def test_wrong_requests_are_refused_by_name(self):
         for body in ("", "x", "[]", "3", '{"texts": ["a"]', '{"text": "\\ud800"}', b'{"text": "\xff"}', "[" * 100000):
             status, answer = self.server.post("/heed/translate", body)

@@ -29,7 +29,8 @@ def commands_of(page):
 
 
 def form_of(line):
-    """A line without its figures, and without the words of a translation."""
+    """A line without its figures, the words of a translation, and the precision, which the processor decides."""
+    line = re.sub(r"\((bf16|f32), ", "(precision, ", line)
     line = re.sub(r"\|\|\| .* \|\|\|", "||| ... |||", line)
     line = re.sub(r" \(best\)", "", line).replace(" threads", " thread")
     line = re.sub(r"\(p = [^)]*\)|\*", "", line)
@@ -77,6 +78,8 @@ class Tutorial(unittest.TestCase):
         self.assertEqual(form_of("update 100  epoch 0.43  norm 0.74  8292 tokens/s  0:24"),
                          form_of("update 20  epoch 1.50  norm 1.1  92 tokens/s  10:24"))
         self.assertNotEqual(form_of("update 100  epoch 0.43  norm 0.74"), form_of("update 100  loss 0.43  norm 0.74"))
+        self.assertEqual(form_of("9 tokens/s (bf16, 2 threads)"), form_of("8 tokens/s (f32, 2 threads)"))
+        self.assertNotEqual(form_of("9 tokens/s (bf16, 2 threads)"), form_of("8 tokens/s (int8, 2 threads)"))
         self.assertEqual(form_of("0 ||| a dog . ||| -0.4"), form_of("1 ||| two men ||| -1.25"))
 
     def test_commands_are_found_with_what_they_print(self):

@@ -43,8 +43,8 @@ class Lanes {
   // lanes are called, or wanted() is false after one; then the lane goes on by itself. Nothing where something else
   // runs.
   void take_turns(const std::function<bool()>& wanted);
-  // Returns when done() holds, which turns bring about while they hold the lock's mutex, and then notify `changed`. A
-  // caller that takes turns itself first is spared waiting for a thread.
+  // Returns when done() holds. A turn makes it true with the lock's mutex held, and notifies `changed`. A caller that
+  // takes turns itself need not wait for a thread.
   enum class Caller : uint8_t { takes_turns, waits };
   void turn_until(const std::function<bool()>& done, std::unique_lock<std::mutex>& lock,
                   std::condition_variable& changed, Caller caller);

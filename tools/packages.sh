@@ -18,6 +18,8 @@ packages_test=(
 # For the linter, the syntax of scripts, the sanitizers and the fuzzers, which only CI runs every time. mold links the
 # many programs of tests in less time.
 packages_lint=(clang-tidy nodejs clang libclang-rt-dev mold)
+# Nothing installs these. Where they are there, tests of packages, manual pages, completion and of other languages do more:
+# lintian debootstrap mandoc zsh fish golang-go rustc
 
 # need_packages PACKAGE...: installs what is missing, as root or through sudo; silent when nothing is.
 need_packages() {

@@ -101,7 +101,8 @@ struct AlignedPair {
 struct Translation {
   std::string text;  // without line breaks
   double score = 0.0, log_probability = 0.0;
-  int64_t tokens = 0;  // the end included
+  int64_t tokens = 0;         // the end included
+  int64_t source_tokens = 0;  // that the model read, its marks included; 0 for a blank line
   std::vector<AlignedPair> alignment;
   // Where asked for: its tokens, the end included. Their offsets are those in the text before unknown words are copied.
   std::vector<ScoredToken> each = {};

@@ -187,11 +187,13 @@ struct Lines {
   const SearchRules& rules;
 };
 
-std::vector<TranslatedLine> lines_of(const Lines& lines, std::vector<Hypothesis> hypotheses) {
+// The translations of the line with that number.
+std::vector<TranslatedLine> lines_of(const Lines& lines, size_t number, std::vector<Hypothesis> hypotheses) {
   std::vector<TranslatedLine> found;
   found.reserve(hypotheses.size());
   for (Hypothesis& hypothesis : hypotheses) {
     found.push_back(line_of(lines.translator.tokenizers.target, std::move(hypothesis), lines.options.each));
+    found.back().translation.source_tokens = std::ssize(lines.searched.sources[number]);
   }
   return found;
 }
@@ -272,7 +274,8 @@ void search_lines(const Lines& lines, const LineName& name, TranslatedLines& res
   lines.translator.scheduler.run(searches.requests(), lines.options.interruption, lines.options.sharing);
   searches.require_finished();
   for (size_t k = 0; k < searches.order().size(); ++k) {
-    results[searches.order()[k]] = lines_of(lines, searches.results(k));
+    const size_t line = searches.order()[k];
+    results[line] = lines_of(lines, line, searches.results(k));
   }
   finish_lines(lines.translator, lines.searched, lines.texts, lines.options, lines.rules, results);
   for (const size_t line : searches.order()) {
@@ -303,7 +306,7 @@ void search_and_tell(const Lines& lines, const LineName& name, TranslationListen
       news.grown(i, event.grown);
       return;
     }
-    TranslatedLines one{lines_of(lines, std::move(*event.results))};
+    TranslatedLines one{lines_of(lines, i, std::move(*event.results))};
     finish_lines(translator, {{searched.sources[i]}, {searched.first[i]}}, texts.subspan(i, 1), options, rules, one);
     results[i] = std::move(one.front());
     searches.add_steps(i, results[i]);

@@ -133,7 +133,7 @@ void translate(Call& call) {
       translator.translate(request.texts, request.options, name, request.is_streamed ? &written : nullptr);
   Json lines = Json::array();
   for (const std::vector<Translation>& line : found) {
-    call.count(std::ssize(translator.source_pieces(request.texts[lines.size()])), 0);
+    call.count(line.front().source_tokens, 0);
     for (const Translation& one : line) {
       call.count(0, one.tokens);
     }

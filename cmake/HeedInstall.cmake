@@ -10,6 +10,10 @@ include(CMakePackageConfigHelpers)
 
 if(TARGET heed)
   install(TARGETS heed RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT runtime)
+  # Manual pages and completion, which the program writes. Where it can't run here, an emulator does.
+  install(CODE "set(heed \"${CMAKE_CROSSCOMPILING_EMULATOR}\" \"$<TARGET_FILE:heed>\")
+    set(written \"${PROJECT_BINARY_DIR}/described\")" COMPONENT runtime)
+  install(SCRIPT "${PROJECT_SOURCE_DIR}/cmake/HeedDescribe.cmake" COMPONENT runtime)
 endif()
 set(package "${CMAKE_INSTALL_LIBDIR}/cmake/heed")
 get_property(folders GLOBAL PROPERTY heed_folders)

@@ -41,7 +41,8 @@ Command program(const std::string& called) {
 }
 
 void run(std::span<const std::string> words, const std::string& called) {
-  const Command heed = program(called);
+  Command heed = program(called);
+  heed.commands.push_back(self_describe_command(heed));
   const Request request = parse(heed, words);
   const RankOfJob ranks = rank_of_job();
   if (request.run) {

@@ -57,6 +57,13 @@ class InstallTest(unittest.TestCase):
         self.assertEqual(found.stdout, expected.stdout)
         self.assertEqual(found.stdout.count("\n"), 2)
 
+    def test_manual_pages_and_completion_are_installed(self):
+        shared = self.prefix / "share"
+        pages = [page.name.removesuffix(".gz") for page in (shared / "man" / "man1").iterdir()]
+        self.assertIn("heed-tokenizer-train.1", pages)
+        for script in ("bash-completion/completions/heed", "zsh/vendor-completions/_heed", "fish/vendor_completions.d/heed.fish"):
+            self.assertIn("translate", (shared / script).read_text())
+
     def test_a_project_in_c_finds_the_library_by_cmake(self):
         project = self.path / "project-c"
         shutil.copytree(SOURCE / "examples" / "c", project)

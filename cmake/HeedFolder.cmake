@@ -65,7 +65,7 @@ function(heed_folder folder)
   endif()
   heed_sanitized_flags(${target} "${folder}")
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${HEED_UNITY} UNITY_BUILD_BATCH_SIZE 16)
-  if(folder MATCHES "^(command_line|api|report|plan)$")
+  if(folder MATCHES "^(command_line|api|report|plan|propose)$")
     heed_compile_fast(${target})
   endif()
   # Kernels have options of their own, and bench has OpenMP's: what was parsed with others can't be used there.

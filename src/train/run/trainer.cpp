@@ -121,7 +121,7 @@ std::optional<EndReason> Trainer::agreed_reason_to_end() {
   return decision.reason < 0 ? std::nullopt : std::optional(static_cast<EndReason>(decision.reason));
 }
 
-// Of a run whose rates follow the time, the last validation is part of its minutes.
+// Where rates follow the time, the last validation is part of the minutes.
 double Trainer::seconds_of_updates() const {
   const double all = 60.0 * recipe_.training.minutes;
   return recipe_.schedule.kind == ScheduleKind::timed_cosine ? std::max(0.5 * all, all - validation_seconds_) : all;

@@ -1,5 +1,6 @@
 # What `cmake --install` puts in place, in components:
-#   runtime      the program, and its parts for MPI and GPUs
+#   runtime      the program, and its part for GPUs
+#   mpi          its part for several ranks
 #   library      libheed.so.0, for whoever calls it from C
 #   development  headers, libheed.so, the C++ libraries, CMake packages and heed.pc
 #   server       configuration and units of `heed serve`

@@ -15,20 +15,22 @@ function(heed_package component name)
   configure_file("${PROJECT_SOURCE_DIR}/CHANGELOG.md" "${folder}/changelog" COPYONLY)
   execute_process(COMMAND gzip --no-name --best --force changelog.Debian changelog WORKING_DIRECTORY "${folder}"
     COMMAND_ERROR_IS_FATAL ANY)
-  install(FILES "${folder}/changelog.Debian.gz" "${folder}/changelog.gz"
-    "${PROJECT_SOURCE_DIR}/cmake/packages/copyright" DESTINATION share/doc/${name}
+  install(FILES "${folder}/changelog.Debian.gz" "${folder}/changelog.gz" ${ARGN} DESTINATION share/doc/${name}
     COMPONENT ${component} EXCLUDE_FROM_ALL)
 endfunction()
 
+# Archives, and what `cmake --install` puts in place, have one copyright.
+set(copyright "${PROJECT_SOURCE_DIR}/cmake/packages/copyright")
+install(FILES "${copyright}" DESTINATION share/doc/heed COMPONENT runtime)
 heed_package(runtime heed)
-heed_package(library libheed0)
-heed_package(development libheed-dev)
-heed_package(server heed-server)
+heed_package(library libheed0 "${copyright}")
+heed_package(development libheed-dev "${copyright}")
+heed_package(server heed-server "${copyright}")
 if(TARGET heed_mpi)
-  heed_package(mpi heed-mpi)
+  heed_package(mpi heed-mpi "${copyright}")
 endif()
 if(TARGET heed_python)
-  heed_package(python python3-heed)
+  heed_package(python python3-heed "${copyright}")
 endif()
 
 # The example's unit runs as a user that exists for as long as it runs; the package's user may own models.

@@ -81,6 +81,13 @@ void TextReader::read(std::span<const EncodedText> texts, const Reading& reading
   if (texts.empty()) {
     return;
   }
+  if (options.on_tokens) {
+    int64_t tokens = 0;
+    for (const EncodedText& text : texts) {
+      tokens += std::ssize(text.ids);
+    }
+    options.on_tokens(tokens);
+  }
   Call call{
       .texts = texts, .reading = reading, .take = take, .interruption = options.interruption, .left = texts.size()};
   std::unique_lock lock(mutex_);

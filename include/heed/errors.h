@@ -22,6 +22,12 @@ class FormatError : public Error {
   using Error::Error;
 };
 
+// A text has more tokens than a model takes.
+class TooLongError : public FormatError {
+ public:
+  using FormatError::FormatError;
+};
+
 // The operating system refused.
 class IoError : public Error {
  public:

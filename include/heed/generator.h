@@ -58,6 +58,13 @@ class Generator {
                                                 GenerationListener* listener = nullptr,
                                                 const PromptName& name = {}) const;
 
+  // How likely the model finds each token of the prompts after those before it, and of the options' `likeliest` the
+  // tokens in its place. Marks before a prompt are left out. Nothing predicts a token that is the first that the model
+  // reads: its log-probability is 0, and it has no likeliest. Throws as generate() does, and InterruptedError when the
+  // options' interruption comes first.
+  std::vector<std::vector<ScoredToken>> score_prompts(std::span<const std::string> prompts,
+                                                      const GenerationOptions& options = {},
+                                                      const PromptName& name = {}) const;
   // The most likely next tokens after a prompt, at most `count`. Throws as generate() does.
   LikelyTokens next_tokens(const std::string& prompt, int64_t count, const GenerationOptions& options = {},
                            const std::string& where = "prompt") const;

@@ -116,21 +116,25 @@ struct Encoder::State {
     require<ConfigError>(!pairs || stored.config().token_types != 1, directory,
                          "model.token_types is 1, but the two texts of a pair have types of their own");
   }
-  std::vector<EncodedText> encoded(std::span<const std::string> texts, const TextName& name) const {
+  ReadingLimit limit(const ReadingOptions& options) const {
+    return {stored.config().max_length, options.too_long, options.cut_at};
+  }
+  std::vector<EncodedText> encoded(std::span<const std::string> texts, const TextName& name,
+                                   const ReadingOptions& options) const {
     require_reads(TextColumns::one);
     std::vector<EncodedText> found;
     for (size_t i = 0; i < texts.size(); ++i) {
-      found.push_back(encode_text_or_pair(stored.text(), {texts[i]}, stored.config().max_length, TooLong::refuse,
-                                          text_name(name, i)));
+      found.push_back(encode_text_or_pair(stored.text(), {texts[i]}, limit(options), text_name(name, i)));
     }
     return found;
   }
-  std::vector<EncodedText> encoded(std::span<const TextPair> pairs, const TextName& name) const {
+  std::vector<EncodedText> encoded(std::span<const TextPair> pairs, const TextName& name,
+                                   const ReadingOptions& options) const {
     require_reads(TextColumns::pair);
     std::vector<EncodedText> found;
     for (size_t i = 0; i < pairs.size(); ++i) {
-      found.push_back(encode_text_or_pair(stored.text(), {pairs[i].first, &pairs[i].second}, stored.config().max_length,
-                                          TooLong::refuse, text_name(name, i)));
+      found.push_back(
+          encode_text_or_pair(stored.text(), {pairs[i].first, &pairs[i].second}, limit(options), text_name(name, i)));
     }
     return found;
   }
@@ -149,18 +153,18 @@ struct Encoder::State {
                          names.empty() ? "it has none" : fmt::format("it has {}", fmt::join(names, ", ")));
     return found->text;
   }
-  PromptedReading reading(const TextEmbeddingOptions& choice) const {
+  PromptedReading reading(const TextEmbeddingOptions& choice, const ReadingOptions& options) const {
     return {.architecture = stored.config().architecture,
             .tokenizer = reading_tokenizer(stored),
             .documents = stored.documents(),
-            .max_length = stored.config().max_length,
+            .limit = limit(options),
             .prompt = prompt_of(choice),
             .pooled = stored.prompts().pooled};
   }
   std::vector<EncodedText> prompted(std::span<const std::string> texts, const TextEmbeddingOptions& choice,
-                                    const TextName& name) const {
+                                    const TextName& name, const ReadingOptions& options = {}) const {
     require_reads(TextColumns::one);
-    const PromptedReading with_prompt = reading(choice);
+    const PromptedReading with_prompt = reading(choice, options);
     std::vector<EncodedText> encoded;
     encoded.reserve(texts.size());
     for (size_t i = 0; i < texts.size(); ++i) {
@@ -170,12 +174,12 @@ struct Encoder::State {
   }
   std::vector<std::vector<float>> embed(std::span<const std::string> texts, const TextEmbeddingOptions& choice,
                                         const TextName& name, const ReadingOptions& options) {
-    return embed(prompted(texts, choice, name), choice, options);
+    return embed(prompted(texts, choice, name, options), choice, options);
   }
   std::vector<std::vector<float>> embed(std::span<const TextPair> pairs, const TextEmbeddingOptions& choice,
                                         const TextName& name, const ReadingOptions& options) {
     require_reads(TextColumns::pair);
-    const PromptedReading prompted = reading(choice);
+    const PromptedReading prompted = reading(choice, options);
     std::vector<EncodedText> encoded;
     for (size_t i = 0; i < pairs.size(); ++i) {
       encoded.push_back(encode_prompted(prompted, {pairs[i].first, &pairs[i].second}, text_name(name, i)));
@@ -297,13 +301,13 @@ std::vector<std::string> Encoder::labels() const { return state_->stored.config(
 std::vector<TextLabels> Encoder::classify(std::span<const std::string> texts, const TextName& name,
                                           const ReadingOptions& reading) const {
   state_->require_text_labels();
-  return state_->classify(state_->encoded(texts, name), reading);
+  return state_->classify(state_->encoded(texts, name, reading), reading);
 }
 
 std::vector<TextLabels> Encoder::classify(std::span<const TextPair> pairs, const TextName& name,
                                           const ReadingOptions& reading) const {
   state_->require_text_labels();
-  return state_->classify(state_->encoded(pairs, name), reading);
+  return state_->classify(state_->encoded(pairs, name, reading), reading);
 }
 
 std::vector<std::vector<std::string>> Encoder::tag(std::span<const std::vector<std::string>> sentences,
@@ -354,8 +358,7 @@ TextAttention Encoder::attention(const std::string& text, const AttentionRequest
                                  const std::string& where) const {
   const ModelConfig& config = state_->stored.config();
   require<ConfigError>(config.architecture == Architecture::encoder, state_->directory, "is not an encoder");
-  const EncodedText encoded =
-      encode_text_or_pair(state_->stored.text(), {text}, config.max_length, TooLong::refuse, where);
+  const EncodedText encoded = encode_text_or_pair(state_->stored.text(), {text}, {config.max_length}, where);
   const EncodedText* const one = &encoded;
   const Sequences tokens = sequences_of(std::span(&one, 1), config.token_types);
   TextAttention found;

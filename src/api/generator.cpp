@@ -10,6 +10,7 @@
 #include "api/inside/text_attention.h"
 #include "base/text/plural.h"
 #include "decode/scoring/perplexity.h"
+#include "decode/texts/prompt_scores.h"
 #include "decode/texts/text_generation.h"
 #include "kernels/cpu/precision.h"
 #include "kernels/devices/device_choice.h"
@@ -94,6 +95,13 @@ std::vector<std::vector<Completion>> Generator::generate(std::span<const std::st
                                                          const PromptName& name) const {
   const auto where = [&](size_t i) { return name ? name(i) : fmt::format("prompt {}", i + 1); };
   return generate_texts(state_->generator(), prompts, options, where, listener);
+}
+
+std::vector<std::vector<ScoredToken>> Generator::score_prompts(std::span<const std::string> prompts,
+                                                               const GenerationOptions& options,
+                                                               const PromptName& name) const {
+  const auto where = [&](size_t i) { return name ? name(i) : fmt::format("prompt {}", i + 1); };
+  return heed::score_prompts(state_->generator(), prompts, options, where);
 }
 
 int64_t Generator::count_tokens(const std::string& prompt, const GenerationOptions& options,

@@ -24,6 +24,7 @@ Command plan_command();
 Command perplexity_command();
 Command prepare_command();
 Command quantize_command();
+Command recipe_command();
 Command report_command();
 Command score_command();
 Command self_describe_command(const Command& program);  // of all other commands

@@ -16,25 +16,34 @@ size_t tokens_of(std::span<const FramePart> frame) {
   return static_cast<size_t>(std::ranges::count(frame, FramePart::kToken, &FramePart::text));
 }
 
-// Takes tokens from the longer side until both fit.
-void cut_to(size_t room, std::vector<int32_t>& first, std::vector<int32_t>& second) {
-  while (first.size() + second.size() > room) {
-    (first.size() >= second.size() ? first : second).pop_back();
+// Takes tokens from the longer text until both fit.
+void cut_to(size_t room, TextIds& texts, CutAt cut_at) {
+  const size_t all = texts.first.size() + texts.second.size();
+  size_t first = texts.first.size(), second = texts.second.size();
+  for (size_t left = all; left > room; --left) {
+    --(first >= second ? first : second);
   }
+  const auto cut = [cut_at](std::vector<int32_t>& ids, size_t kept) {
+    const auto more = static_cast<int64_t>(ids.size() - kept);
+    const auto from = cut_at == CutAt::beginning ? ids.begin() : ids.end() - more;
+    ids.erase(from, from + more);
+  };
+  cut(texts.first, first);
+  cut(texts.second, second);
 }
 
 }  // namespace
 
-EncodedText encode_framed(std::span<const FramePart> frame, TextIds texts, const LengthLimit& limit,
+EncodedText encode_framed(std::span<const FramePart> frame, TextIds texts, const ReadingLimit& limit,
                           const std::string& where) {
   const size_t around = tokens_of(frame);
   const auto most = static_cast<size_t>(limit.max_length);
   require<FormatError>(most > around, where, "the model takes {} tokens, of which special tokens alone need {}", most,
                        around);
   const size_t all = texts.first.size() + texts.second.size() + around;
-  require<FormatError>(limit.too_long == TooLong::truncate || all <= most, where,
-                       "{} tokens with special tokens, but the model takes at most {}", all, most);
-  cut_to(most - around, texts.first, texts.second);
+  require<TooLongError>(limit.too_long == TooLong::truncate || all <= most, where,
+                        "{} tokens with special tokens, but the model takes at most {}", all, most);
+  cut_to(most - around, texts, limit.cut_at);
   EncodedText encoded;
   for (const FramePart& part : frame) {
     if (part.text == FramePart::kToken) {
@@ -48,8 +57,8 @@ EncodedText encode_framed(std::span<const FramePart> frame, TextIds texts, const
   return encoded;
 }
 
-EncodedText encode_text_or_pair(const Tokenizer& tokenizer, const TextOrPair& text, int64_t max_length,
-                                TooLong too_long, const std::string& where) {
+EncodedText encode_text_or_pair(const Tokenizer& tokenizer, const TextOrPair& text, const ReadingLimit& limit,
+                                const std::string& where) {
   const std::vector<FramePart> frame = encoder_frame(tokenizer, text.second == nullptr ? 1 : 2);
   require_text(text.first, where);
   TextIds ids{ids_of(tokenizer.encode(text.first)), {}};
@@ -57,16 +66,16 @@ EncodedText encode_text_or_pair(const Tokenizer& tokenizer, const TextOrPair& te
     require_text(*text.second, where);
     ids.second = ids_of(tokenizer.encode(*text.second));
   }
-  return encode_framed(frame, std::move(ids), {max_length, too_long}, where);
+  return encode_framed(frame, std::move(ids), limit, where);
 }
 
 EncodedText encode_line(const Tokenizer& tokenizer, const std::string& line, TextColumns columns, int64_t max_length,
                         TooLong too_long, const std::string& where) {
   if (columns == TextColumns::one) {
-    return encode_text_or_pair(tokenizer, {line}, max_length, too_long, where);
+    return encode_text_or_pair(tokenizer, {line}, {max_length, too_long}, where);
   }
   const TextPair pair = split_pair(line, where);
-  return encode_text_or_pair(tokenizer, {pair.first, &pair.second}, max_length, too_long, where);
+  return encode_text_or_pair(tokenizer, {pair.first, &pair.second}, {max_length, too_long}, where);
 }
 
 EncodedText encode_masked(const Tokenizer& tokenizer, const std::string& text, TokenId mask, int64_t max_length,
@@ -95,13 +104,15 @@ EncodedText encode_prompted(const PromptedReading& reading, const TextOrPair& te
                        "the model reads single texts, not pairs of them");
   const std::vector<FramePart> frame =
       is_pair ? encoder_frame(tokenizer, 2) : embedding_frame(reading.architecture, tokenizer, reading.documents);
-  EncodedText encoded =
-      encode_framed(frame, {ids(reading.prompt + text.first), is_pair ? ids(*text.second) : std::vector<int32_t>()},
-                    {reading.max_length, TooLong::refuse}, where);
+  TextIds texts{ids(reading.prompt + text.first), is_pair ? ids(*text.second) : std::vector<int32_t>()};
+  const size_t given = texts.first.size() + texts.second.size();
+  EncodedText encoded = encode_framed(frame, std::move(texts), reading.limit, where);
   require<FormatError>(!encoded.ids.empty(), where, "is empty, and the model has no token to read instead");
   if (reading.pooled == PooledPrompt::no && !reading.prompt.empty()) {
     const auto first_text = std::ranges::find(frame, 0, &FramePart::text);
-    const int64_t prompt = first_text - frame.begin() + std::ssize(ids(reading.prompt));
+    const auto cut = static_cast<int64_t>(given + tokens_of(frame) - encoded.ids.size());
+    const int64_t left = std::ssize(ids(reading.prompt)) - (reading.limit.cut_at == CutAt::beginning ? cut : 0);
+    const int64_t prompt = first_text - frame.begin() + std::max<int64_t>(left, 0);
     encoded.unpooled = std::min<int64_t>(prompt, std::ssize(encoded.ids) - 1);
   }
   return encoded;
@@ -129,9 +140,9 @@ EncodedText encode_words(const Tokenizer& tokenizer, std::span<const std::string
       add_words();
     }
   }
-  require<FormatError>(static_cast<int64_t>(encoded.ids.size()) <= max_length, where,
-                       "{} tokens with special tokens, but the model takes at most {}: split the sentence",
-                       encoded.ids.size(), max_length);
+  require<TooLongError>(static_cast<int64_t>(encoded.ids.size()) <= max_length, where,
+                        "{} tokens with special tokens, but the model takes at most {}: split the sentence",
+                        encoded.ids.size(), max_length);
   encoded.types.resize(encoded.ids.size(), 0);
   return encoded;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "heed/types/labeled_files.h"
+#include "heed/types/reading.h"
 #include "heed/types/tokenizer.h"
 #include "models/config.h"
 #include "tensor/sequences.h"
@@ -34,14 +35,21 @@ struct TextIds {
   std::vector<int32_t> first, second;
 };
 
-// FormatError, naming `where`, for texts that are too long, unless they are to be truncated: the longer one then loses
-// tokens at its end until both fit.
-EncodedText encode_framed(std::span<const FramePart> frame, TextIds texts, const LengthLimit& limit,
+// How many tokens the model takes, and what happens to a text that has more.
+struct ReadingLimit {
+  int64_t max_length;
+  TooLong too_long = TooLong::refuse;
+  CutAt cut_at = CutAt::end;
+};
+
+// TooLongError, naming `where`, for texts that are too long, unless they are to be truncated: the longer one then loses
+// tokens at one of its sides until both fit.
+EncodedText encode_framed(std::span<const FramePart> frame, TextIds texts, const ReadingLimit& limit,
                           const std::string& where);
 
-// FormatError, naming `where`, for text that is not UTF-8 or, unless it is to be truncated, is too long.
-EncodedText encode_text_or_pair(const Tokenizer& tokenizer, const TextOrPair& text, int64_t max_length,
-                                TooLong too_long, const std::string& where);
+// FormatError, naming `where`, for text that is not UTF-8 and, unless it is to be truncated, TooLongError.
+EncodedText encode_text_or_pair(const Tokenizer& tokenizer, const TextOrPair& text, const ReadingLimit& limit,
+                                const std::string& where);
 // The text of a line, or the two that it holds.
 EncodedText encode_line(const Tokenizer& tokenizer, const std::string& line, TextColumns columns, int64_t max_length,
                         TooLong too_long, const std::string& where);
@@ -54,7 +62,7 @@ struct PromptedReading {
   Architecture architecture;
   const Tokenizer& tokenizer;
   std::optional<Documents> documents;  // of a language model
-  int64_t max_length;
+  ReadingLimit limit;
   std::string prompt = {};
   PooledPrompt pooled = PooledPrompt::yes;
 };

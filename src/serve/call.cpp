@@ -6,6 +6,8 @@
 #include <new>
 #include <utility>
 
+#include "serve/json/option_fields.h"
+
 namespace heed::serve {
 namespace {
 
@@ -123,6 +125,11 @@ Sharing Call::sharing() const {
   return {.priority = static_cast<int>(priority), .client = std::hash<std::string>()(client)};
 }
 
+ReadingOptions Call::reading() {
+  return {
+      .interruption = interruption(), .sharing = sharing(), .on_tokens = [this](int64_t tokens) { count(tokens, 0); }};
+}
+
 void Call::count_token() {
   const auto now = std::chrono::steady_clock::now();
   const bool is_first = last_token_ == std::chrono::steady_clock::time_point{};
@@ -173,7 +180,7 @@ HttpAnswer answer_of(const Failure& failure, ErrorForm form) {
   return answer;
 }
 
-Failure Call::failure_of(const std::exception& error) const {
+Failure Call::failure_of(const std::exception& error, ErrorForm form) const {
   if (const auto* const request = dynamic_cast<const RequestError*>(&error)) {
     return {request->status(), request->what(), request->field(), request->retry_after()};
   }
@@ -189,6 +196,14 @@ Failure Call::failure_of(const std::exception& error) const {
   std::string message = error.what();
   if (model_ != nullptr && message.starts_with(model_->settings().directory + ": ")) {
     message.replace(0, model_->settings().directory.size(), model_->name());
+  }
+  if (form == ErrorForm::embeddings && dynamic_cast<const TooLongError*>(&error) != nullptr) {
+    return {413, message + ": or say \"truncate\": true", message.substr(0, message.find(':'))};
+  }
+  if (form == ErrorForm::heed) {
+    if (const auto named = in_words_of_fields(message)) {
+      return {400, named->message, named->field};
+    }
   }
   return {400, std::move(message), ""};
 }

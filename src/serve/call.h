@@ -55,7 +55,8 @@ class Call {
   // Ends the work when the client has gone or the time is over: request_seconds, or what the header Heed-Timeout says.
   Interruption interruption() const;
   // The same for models that only read.
-  ReadingOptions reading() const { return {.interruption = interruption(), .sharing = sharing()}; }
+  // What is read is counted.
+  ReadingOptions reading();
   // Clients take turns, by key or else by address. The priority is that of the header Heed-Priority, at most the key's.
   Sharing sharing() const;
 
@@ -68,7 +69,7 @@ class Call {
   void send_event(std::string_view data, std::string_view name = {});
   void end_events(std::string_view last = {});
   // What an exception of a handler means for the client, who is told models' names in place of their directories.
-  Failure failure_of(const std::exception& error) const;
+  Failure failure_of(const std::exception& error, ErrorForm form) const;
 
   // For the log and the metrics.
   const std::string& model_name() const { return model_name_; }

@@ -51,6 +51,10 @@ std::string time_of_day() {
   return {text.data(), length};
 }
 
+double seconds_since(std::chrono::steady_clock::time_point time) {
+  return Seconds(std::chrono::steady_clock::now() - time).count();
+}
+
 constexpr std::string_view kKeyIsUsedUp = "the key has used up its quota";
 
 // Null where there is none with this secret. All are compared, so that the time does not tell which.
@@ -202,14 +206,13 @@ HttpAnswer Service::refusal(const HttpRequest& request, const Failure& failure) 
   return answer_of(failure, form);
 }
 
-HttpAnswer Service::refuse(const HttpRequest& request, unsigned status, std::string_view why) {
-  HttpAnswer answer = refusal(request, {status, std::string(why), ""});
-  const std::vector<HttpHeader> headers = headers_of_origin(request);
-  answer.headers.insert(answer.headers.end(), headers.begin(), headers.end());
-  return answer;
+void Service::refuse(std::shared_ptr<Exchange> exchange, unsigned status, std::string_view why) {
+  log_when_over(*exchange);
+  exchange->add_headers(headers_of_origin(exchange->request()));
+  refuse_exchange(*exchange, status, why);
 }
 
-void Service::refuse(Exchange& exchange, unsigned status, std::string_view why) {
+void Service::refuse_exchange(Exchange& exchange, unsigned status, std::string_view why) {
   exchange.answer(refusal(exchange.request(), {status, std::string(why), ""}));
 }
 
@@ -230,21 +233,24 @@ void Service::handle(std::shared_ptr<Exchange> exchange) {
   if (answer_here(*exchange)) {
     return;
   }
+  const std::shared_ptr<LogEntry> entry = log_when_over(*exchange);
   const Route* const route = route_of(*exchange);
   if (route == nullptr) {
     return;
   }
   const bool has_key_in_fields = route->errors == ErrorForm::libretranslate && secret_of(exchange->request()).empty();
-  if (!has_key_in_fields && !admit_key(*exchange, key)) {
+  const bool is_admitted = has_key_in_fields || admit_key(*exchange, key);
+  entry->key = key == nullptr ? "" : key->name;
+  if (!is_admitted) {
     return;
   }
   if (is_ending_) {
-    refuse(*exchange, 503, "the server is shutting down");
+    refuse_exchange(*exchange, 503, "the server is shutting down");
     return;
   }
   const auto call = std::make_shared<Call>(exchange, ServerParts{settings_, models_, metrics_}, key);
-  if (!threads_.try_run([this, call, route] { answer(*call, *route); })) {
-    refuse(*exchange, 429, "there are too many requests at the moment");
+  if (!threads_.try_run([this, call, route, entry] { answer(*call, *route, *entry); })) {
+    refuse_exchange(*exchange, 429, "there are too many requests at the moment");
   }
 }
 
@@ -287,8 +293,8 @@ const Route* Service::route_of(Exchange& exchange) {
       }
     }
   }
-  refuse(exchange, is_known ? 405 : 404,
-         is_known ? "this path does not take this method" : "there is nothing at this path");
+  refuse_exchange(exchange, is_known ? 405 : 404,
+                  is_known ? "this path does not take this method" : "there is nothing at this path");
   return nullptr;
 }
 
@@ -300,7 +306,7 @@ bool Service::admit_key(Exchange& exchange, const KeySettings*& key) {
   const std::string_view secret = secret_of(exchange.request());
   key = key_with(secret, *settings_);
   if (key == nullptr) {
-    refuse(exchange, 401, secret.empty() ? "a key is needed" : "the key is not known");
+    refuse_exchange(exchange, 401, secret.empty() ? "a key is needed" : "the key is not known");
     return false;
   }
   if (const auto wait = quotas_.begin(*key)) {
@@ -324,7 +330,7 @@ void Service::admit_field(Call& call) {
   call.use_key(key);
 }
 
-void Service::answer(Call& call, const Route& route) {
+void Service::answer(Call& call, const Route& route, LogEntry& entry) {
   Exchange& exchange = call.exchange();
   Failure failure{.status = 0, .message = "", .field = ""};
   try {
@@ -336,7 +342,7 @@ void Service::answer(Call& call, const Route& route) {
       failure = {500, "the server failed", ""};
     }
   } catch (const std::exception& error) {
-    failure = call.failure_of(error);
+    failure = call.failure_of(error, route.errors);
     if (exchange.gone().stop_requested()) {
       failure = {499, "the client has gone", ""};
     } else if (failure.status == 500) {
@@ -352,18 +358,30 @@ void Service::answer(Call& call, const Route& route) {
       exchange.answer(std::move(answer));
     }
   }
-  finish(call, route);
+  finish(call, route, entry);
 }
 
-void Service::finish(Call& call, const Route& route) {
+void Service::finish(Call& call, const Route& route, LogEntry& entry) {
   const Exchange& exchange = call.exchange();
-  const double seconds = Seconds(std::chrono::steady_clock::now() - exchange.began()).count();
   metrics_.count_request(route.interface, call.model_name(), exchange.status());
-  metrics_.observe(Latency::whole, call.model_name(), seconds);
+  metrics_.observe(Latency::whole, call.model_name(), seconds_since(exchange.began()));
   metrics_.count_tokens(call.model_name(), call.read(), call.written());
   if (call.key() != nullptr) {
     quotas_.count_tokens(*call.key(), call.read() + call.written());
+    entry.key = call.key()->name;
   }
+  entry.model = call.model_name();
+  entry.read = call.read();
+  entry.written = call.written();
+}
+
+std::shared_ptr<Service::LogEntry> Service::log_when_over(Exchange& exchange) {
+  auto entry = std::make_shared<LogEntry>();
+  exchange.when_over([this, entry](const Exchange& over) { log(over, *entry); });
+  return entry;
+}
+
+void Service::log(const Exchange& exchange, const LogEntry& entry) {
   if (!log_.is_open()) {
     return;
   }
@@ -371,13 +389,13 @@ void Service::finish(Call& call, const Route& route) {
             {"method", exchange.request().method},
             {"path", exchange.request().path()},
             {"status", exchange.status()},
-            {"seconds", seconds},
-            {"model", call.model_name()},
-            {"read", call.read()},
-            {"written", call.written()},
-            {"bytes", exchange.body_bytes()}};
-  if (call.key() != nullptr) {
-    line["key"] = call.key()->name;
+            {"seconds", seconds_since(exchange.began())},
+            {"model", entry.model},
+            {"read", entry.read},
+            {"written", entry.written},
+            {"bytes", exchange.sent()}};
+  if (!entry.key.empty()) {
+    line["key"] = entry.key;
   }
   log_.write(to_text(line) + "\n");
 }

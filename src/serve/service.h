@@ -32,16 +32,24 @@ class Service final : public HttpHandler {
   void reread_settings();
 
   void handle(std::shared_ptr<Exchange> exchange) override;
-  HttpAnswer refuse(const HttpRequest& request, unsigned status, std::string_view why) override;
+  void refuse(std::shared_ptr<Exchange> exchange, unsigned status, std::string_view why) override;
 
  private:
-  void answer(Call& call, const Route& route);
-  void finish(Call& call, const Route& route);
+  // What is logged of a request beside what its exchange knows.
+  struct LogEntry {
+    std::string model, key;
+    int64_t read = 0, written = 0;
+  };
+
+  std::shared_ptr<LogEntry> log_when_over(Exchange& exchange);
+  void log(const Exchange& exchange, const LogEntry& entry);
+  void answer(Call& call, const Route& route, LogEntry& entry);
+  void finish(Call& call, const Route& route, LogEntry& entry);
   bool answer_here(Exchange& exchange);
   const Route* route_of(Exchange& exchange);
   bool admit_key(Exchange& exchange, const KeySettings*& key);
   void admit_field(Call& call);
-  void refuse(Exchange& exchange, unsigned status, std::string_view why);
+  void refuse_exchange(Exchange& exchange, unsigned status, std::string_view why);
   void end();
   void reload();
   void end_reload(const std::shared_ptr<const ServeSettings>& settings);

@@ -77,7 +77,7 @@ void handle(std::string_view input) {
   try {
     route.handle(call);
   } catch (const std::exception& error) {
-    const HttpAnswer answer = answer_of(call.failure_of(error), route.errors);
+    const HttpAnswer answer = answer_of(call.failure_of(error, route.errors), route.errors);
     require_json(answer.body);
     if (answer.status == 500) {
       std::fprintf(stderr, "%s: %s\n", std::string(route.path).c_str(), error.what());

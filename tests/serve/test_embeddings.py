@@ -20,7 +20,11 @@ class Embeddings(ServerTest):
         make("plain")
         make("number", "model.head=number")
         make("labels", "model.head=label", 'model.labels=["good", "bad"]')
-        cls.server = Server(*[word for name in ("plain", "number", "labels") for word in ("--model", f"{name}={folder / name}")])
+        short = ("kind=byte", "vocabulary=0", "max_length=40", "scale=2")
+        make("bytes", *short)
+        make("bytes-number", "model.head=number", *short)
+        make("bytes-labels", "model.head=label", 'model.labels=["good", "bad"]', *short)
+        cls.server = Server(*[word for name in ("plain", "number", "labels", "bytes", "bytes-number", "bytes-labels") for word in ("--model", f"{name}={folder / name}")])
         cls.alone = Server("--model", f"plain={folder / 'plain'}")
 
     @classmethod
@@ -54,12 +58,49 @@ class Embeddings(ServerTest):
         self.assertGreaterEqual(one[0]["score"], one[1]["score"])
         self.assertEqual(self.server.post("/predict", {"model": "labels", "inputs": ["wasser", "ein hund"]})[1][1], one)
 
+    def test_texts_that_are_too_long_lose_one_of_their_sides(self):
+        text = "".join(chr(97 + i * i % 26) for i in range(100))
+        ask = lambda path, fields: self.server.post(path, {"model": "bytes", **fields})
+        status, answer = ask("/embed", {"inputs": text})
+        self.assertEqual((status, answer["error_type"]), (413, "Validation"))
+        self.assertRegex(answer["error"], "^inputs.*102 tokens with special tokens, but the model takes at most 40")
+        for direction, kept in ((None, text[:38]), ("Right", text[:38]), ("right", text[:38]), ("Left", text[-38:]),
+                                ("left", text[-38:])):
+            fields = {"truncate": True, "truncation_direction": direction}
+            status, rows = ask("/embed", {"inputs": [text, "a", kept], **fields})
+            self.assertEqual((status, rows[0]), (200, rows[2]), direction)
+            self.assertEqual(rows[0], ask("/embed", {"inputs": kept})[1][0])
+            self.assertEqual(rows[1], ask("/embed", {"inputs": "a"})[1][0])
+        self.assertNotEqual(ask("/embed", {"inputs": text[:38]}), ask("/embed", {"inputs": text[:37]}))
+
+    def test_of_two_texts_the_longer_one_is_cut(self):
+        text = "".join(chr(97 + i * i % 26) for i in range(100))
+        for direction, first, second in (("Right", text[:27], text[:27]), ("Left", text[-27:], text[-27:])):
+            fields = {"model": "bytes-number", "truncate": True, "truncation_direction": direction, "raw_scores": True}
+            ask = lambda query, one: self.server.post("/rerank", {**fields, "query": query, "texts": [one]})[1][0]["score"]
+            self.assertEqual(ask("0123456789", text), ask("0123456789", first))
+            self.assertEqual(ask(text, "0123456789"), ask(second, "0123456789"))
+        status, _ = self.server.post("/rerank", {"model": "bytes-number", "query": "0123456789", "texts": [text]})
+        self.assertEqual(status, 413)
+
+    def test_labels_of_texts_that_are_cut(self):
+        text = "".join(chr(97 + i * i % 26) for i in range(100))
+        ask = lambda text, **fields: self.server.post("/predict", {"model": "bytes-labels", "inputs": text, **fields})
+        self.assertEqual(ask(text)[0], 413)
+        self.assertEqual(ask(text, truncate=True), ask(text[:38]))
+        self.assertEqual(ask(text, truncate=True, truncation_direction="Left"), ask(text[-38:]))
+        self.assertNotEqual(ask(text[:38]), ask(text[-38:]))
+
     def test_errors_have_its_shape(self):
         for path, fields, status in (("/embed", {"inputs": "a"}, 400), ("/embed", {"model": "x", "inputs": "a"}, 404),
                                      ("/embed", {"model": "plain"}, 400), ("/embed", {"model": "plain", "inputs": 3}, 400),
                                      ("/embed", {"model": "plain", "inputs": ["a"] * 1025}, 413),
-                                     ("/embed", {"model": "plain", "inputs": "a", "truncate": True}, 400),
-                                     ("/embed", {"model": "plain", "inputs": "a " * 5000}, 400),
+                                     ("/embed", {"model": "plain", "inputs": "a", "truncate": 1}, 400),
+                                     ("/embed", {"model": "plain", "inputs": "a", "truncation_direction": "up"}, 400),
+                                     ("/embed", {"model": "plain", "inputs": "a " * 5000}, 413),
+                                     ("/embed", {"model": "plain", "inputs": ["a", "a " * 5000], "truncate": False}, 413),
+                                     ("/predict", {"model": "labels", "inputs": "a " * 5000}, 413),
+                                     ("/rerank", {"model": "number", "query": "a", "texts": ["a " * 5000]}, 413),
                                      ("/rerank", {"model": "labels", "query": "a", "texts": ["b"]}, 400),
                                      ("/rerank", {"model": "plain", "query": "a", "texts": ["b"]}, 400),
                                      ("/predict", {"model": "plain", "inputs": "a"}, 400)):

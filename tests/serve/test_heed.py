@@ -41,6 +41,23 @@ class Heed(ServerTest):
         found, answer = self.server.post(path, fields)
         self.assertEqual((found, answer["error"]["field"]), (status, field), answer)
 
+    def test_what_the_library_refuses_is_said_in_the_words_of_fields(self):
+        for path, fields, field in (("/heed/generate", {"model": "lm", "prompt": "a", "top_p": 0}, "top_p"),
+                                    ("/heed/generate", {"model": "lm", "prompt": "a", "temperature": 2000}, "temperature"),
+                                    ("/heed/generate", {"model": "lm", "prompt": "a", "samples": 3, "beam": 2}, "samples"),
+                                    ("/heed/generate", {"model": "lm", "prompt": "a", "max_tokens": 3, "min_tokens": 4},
+                                     "min_tokens"),
+                                    ("/heed/generate", {"model": "lm", "prompt": "a", "regex": "("}, "regex"),
+                                    ("/heed/translate", {"model": "t", "text": "a", "n_best": 3, "beam": 2}, "n_best"),
+                                    ("/heed/translate", {"model": "t", "text": "a", "length_penalty": 11}, "length_penalty")):
+            status, answer = self.server.post(path, fields)
+            self.assertEqual((status, answer["error"]["field"]), (400, field), answer)
+            self.assertTrue(answer["error"]["message"].startswith(f"{field}: "), answer)
+        status, answer = self.server.post("/heed/generate", {"model": "lm", "prompt": "hund " * 300})
+        self.assertEqual((status, answer["error"]["field"]), (400, "prompt"))
+        self.assertIn("cut_prompt", answer["error"]["message"])
+        self.assertNotIn("--", answer["error"]["message"])
+
     def test_translations_are_those_of_the_command(self):
         for options, words in (({}, ()), ({"beam": 4}, ("--beam", 4)), ({"max_tokens": 3}, ("--max-tokens", 3)),
                                ({"beam": 3, "length_penalty": 0.5}, ("--beam", 3, "--length-penalty", 0.5)),

@@ -16,7 +16,15 @@
 
 namespace heed {
 
-// How the next token is drawn from the model's logits z, which are not changed:
+// A token's number in the model's vocabulary, and what is added to its logit.
+struct TokenBias {
+  int32_t token = 0;
+  double bias = 0.0;  // -kMaxTokenBias to kMaxTokenBias
+};
+inline constexpr double kMaxTokenBias = 100.0;
+
+// How the next token is drawn from the model's logits, which are not changed:
+//   z = logit + bias,                                            of each token that has a bias
 //   1. z > 0 ? z / repetition_penalty : z * repetition_penalty,   of each token that the text or its prompt has so far;
 //      z - presence_penalty - n * frequency_penalty,              of each that was written n > 0 times after the prompt
 //   2. the top_k largest are kept
@@ -31,6 +39,7 @@ struct SamplingOptions {
   double min_p = 0.0;
   double repetition_penalty = 1.0, presence_penalty = 0.0, frequency_penalty = 0.0;
   uint64_t seed = 0;
+  std::vector<TokenBias> logit_bias = {};  // each token once
 };
 
 // Who puts the tokens for a text's beginning and for other marks before and into a prompt.

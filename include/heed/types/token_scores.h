@@ -23,7 +23,7 @@ struct LikelyToken {
 // The most tokens that can be listed for a position.
 constexpr int64_t kMaxLikeliest = 20;
 
-// A token that was written.
+// A token that was written, or that a prompt has.
 struct ScoredToken : LikelyToken {
   // Where it begins in the text, in bytes: after the complete characters of the tokens before it. An end, and a token
   // of a stop text, begins at the text's end or after it.

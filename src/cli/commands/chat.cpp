@@ -96,11 +96,12 @@ class ChatSession {
 enum class Talk : uint8_t { terminal, lines };
 
 bool take_line(ChatSession& session, const std::string& line, const std::string& where, Talk talk) {
+  const auto take = [&] { return naming_cut_prompt([&] { return session.take(line, where); }); };
   if (talk == Talk::lines) {
-    return session.take(line, where);
+    return take();
   }
   try {
-    return session.take(line, where);
+    return take();
   } catch (const Error& error) {
     show_output(fmt::format("{}\n", error.what()));
     return true;

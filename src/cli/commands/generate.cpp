@@ -338,7 +338,7 @@ Command generate_command() {
             if (!options->json_schema.empty()) {
               take_json_schema(*options);
             }
-            generate(*options);
+            naming_cut_prompt([&] { generate(*options); });
           },
       .footer = "Example:\n  heed generate --model model --prompt \"Once upon a time\" --temperature 0.8 --top-p 0.95",
   };

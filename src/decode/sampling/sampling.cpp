@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "base/errors.h"
 #include "decode/sampling/score_blocks.h"
@@ -61,12 +62,19 @@ void validate(const SamplingOptions& options) {
                  "-1000 to 1000");
   require_option(std::abs(options.frequency_penalty) <= kLargest, kWhere, "frequency penalty",
                  options.frequency_penalty, "-1000 to 1000");
+  std::set<int32_t> biased;
+  for (const auto& [token, bias] : options.logit_bias) {
+    require<ConfigError>(std::abs(bias) <= kMaxTokenBias, "logit bias", "of token {} is {}, expected {} to {}", token,
+                         bias, -kMaxTokenBias, kMaxTokenBias);
+    require<ConfigError>(biased.insert(token).second, "logit bias", "token {} has two", token);
+  }
 }
 
 Sampler::Sampler(const SamplingOptions& options, TokenRules rules, int64_t max_length)
     : options_(options),
       rules_(std::move(rules)),
       max_length_(max_length),
+      has_biases_(!options.logit_bias.empty()),
       has_penalties_(options.repetition_penalty != 1.0 || options.presence_penalty != 0.0 ||
                      options.frequency_penalty != 0.0) {}
 
@@ -81,7 +89,7 @@ int32_t Sampler::sample(std::span<const float> logits, const TokenCounts& counts
   } else {
     memory.forbidden.reset(rules_.suppressed);
   }
-  if (options_.temperature == 0.0 && !has_penalties_) {
+  if (options_.temperature == 0.0 && !has_biases_ && !has_penalties_) {
     return best(logits, memory);
   }
   Candidates& candidates = memory.candidates;
@@ -117,6 +125,11 @@ void Sampler::list(std::span<const float> logits, const TokenCounts& counts, Sam
   candidates.clear();
   for (size_t token = 0; token < logits.size(); ++token) {
     candidates.push_back({static_cast<int32_t>(token), static_cast<double>(logits[token]), 0.0});
+  }
+  for (const auto& [token, bias] : options_.logit_bias) {
+    if (token >= 0 && token < static_cast<int32_t>(candidates.size())) {
+      candidates[static_cast<size_t>(token)].score += bias;
+    }
   }
   if (has_penalties_) {
     penalize(counts, candidates);

@@ -82,7 +82,7 @@ class Sampler {
   SamplingOptions options_;
   TokenRules rules_;
   int64_t max_length_;
-  bool has_penalties_;
+  bool has_biases_, has_penalties_;
 };
 
 }  // namespace heed

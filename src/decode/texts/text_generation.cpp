@@ -28,25 +28,7 @@ TokenId beginning_of_stream(const Tokenizer& tokenizer) {
 
 std::vector<TokenId> tokens_of_prompt(const TextGenerator& generator, const std::string& prompt,
                                       const GenerationOptions& options, const std::string& where) {
-  require_text(prompt, where);
-  const bool spelled = options.marks == PromptMarks::spelled;
-  std::vector<TokenId> tokens =
-      spelled ? encode_marked_text(generator.tokenizer, prompt) : encode_text(generator.tokenizer, prompt);
-  const bool has_mark = !spelled && begins_with_mark(generator.documents, generator.tokenizer);
-  const auto max_tokens = static_cast<size_t>(generator.scheduler.inference().max_length()) - (has_mark ? 1 : 0);
-  if (tokens.size() > max_tokens) {
-    require<FormatError>(
-        options.too_long == TooLong::truncate, where,
-        "{} tokens, but the model takes at most {}: shorten the prompt, or cut it from the left (--cut-prompt)",
-        tokens.size(), max_tokens);
-    tokens.erase(tokens.begin(), tokens.end() - static_cast<int64_t>(max_tokens));
-  }
-  if (has_mark) {
-    tokens.insert(tokens.begin(), beginning_of_document(generator.tokenizer));
-  } else if (tokens.empty()) {
-    tokens.push_back(beginning_of_stream(generator.tokenizer));
-  }
-  return tokens;
+  return prompt_tokens(generator, prompt, options, where).tokens;
 }
 
 // The tokens that never occur in a text that the model was trained on, unless they end it.
@@ -273,6 +255,13 @@ Completion completion_of(const TextGenerator& generator, const std::vector<Token
   return completion;
 }
 
+void require_biases_of_tokens(const SamplingOptions& options, int64_t vocabulary) {
+  for (const TokenBias& bias : options.logit_bias) {
+    require<ConfigError>(bias.token >= 0 && bias.token < vocabulary, "logit bias",
+                         "there is no token {}: the model's vocabulary has 0 to {}", bias.token, vocabulary - 1);
+  }
+}
+
 ForcedPhrases forced_phrases_of(const TextGenerator& generator, const GenerationOptions& options) {
   const Tokenizer& tokenizer = generator.tokenizer;
   ForcedPhrases forced = phrases_of_texts(
@@ -389,9 +378,33 @@ void validate(const GenerationOptions& options) {
     const bool draws = sampling.seed != standard.seed || sampling.temperature != standard.temperature ||
                        sampling.top_k != standard.top_k || sampling.top_p != standard.top_p ||
                        sampling.min_p != standard.min_p || sampling.presence_penalty != standard.presence_penalty ||
-                       sampling.frequency_penalty != standard.frequency_penalty;
+                       sampling.frequency_penalty != standard.frequency_penalty || !sampling.logit_bias.empty();
     require<ConfigError>(!draws, kWhere, "beam search does not sample: leave out the beam, or the sampling options");
   }
+}
+
+PromptTokens prompt_tokens(const TextGenerator& generator, const std::string& prompt, const GenerationOptions& options,
+                           const std::string& where) {
+  require_text(prompt, where);
+  const bool spelled = options.marks == PromptMarks::spelled;
+  std::vector<TokenId> tokens =
+      spelled ? encode_marked_text(generator.tokenizer, prompt) : encode_text(generator.tokenizer, prompt);
+  const bool has_mark = !spelled && begins_with_mark(generator.documents, generator.tokenizer);
+  const auto max_tokens = static_cast<size_t>(generator.scheduler.inference().max_length()) - (has_mark ? 1 : 0);
+  if (tokens.size() > max_tokens) {
+    require<TooLongError>(options.too_long == TooLong::truncate, where,
+                          "{} tokens, but the model takes at most {}: shorten the prompt, or have it cut from the left",
+                          tokens.size(), max_tokens);
+    tokens.erase(tokens.begin(), tokens.end() - static_cast<int64_t>(max_tokens));
+  }
+  if (has_mark) {
+    tokens.insert(tokens.begin(), beginning_of_document(generator.tokenizer));
+    return {std::move(tokens), 1};
+  }
+  if (tokens.empty()) {
+    return {{beginning_of_stream(generator.tokenizer)}, 1};
+  }
+  return {std::move(tokens), 0};
 }
 
 int64_t count_prompt_tokens(const TextGenerator& generator, const std::string& prompt, const GenerationOptions& options,
@@ -408,6 +421,7 @@ std::vector<std::vector<Completion>> generate_texts(const TextGenerator& generat
   require<ConfigError>(options.beam == 1 || !generator.scheduler.drafts(), "generation",
                        "drafts do not serve beam search: leave out the drafts, or the beam of {}", options.beam);
   require_writable(generator.tokenizer, options.stop);
+  require_biases_of_tokens(options.sampling, generator.scheduler.inference().model.config().target_vocabulary);
   const TokenRules rules = rules_of(generator, options);
   const ForcedPhrases forced = forced_phrases_of(generator, options);
   Prompts tokens;

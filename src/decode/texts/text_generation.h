@@ -31,7 +31,14 @@ struct TextGenerator {
 // Throws ConfigError, with a message that a user can act on.
 void validate(const GenerationOptions& options);
 
-// The tokens that the model reads for a prompt, a mark before it included. Throws for the same prompts as the next one.
+// The tokens that the model reads for a prompt, and how many of them were put before those of its text. Throws for the
+// same prompts as generate_texts().
+struct PromptTokens {
+  std::vector<TokenId> tokens;
+  int64_t added = 0;
+};
+PromptTokens prompt_tokens(const TextGenerator& generator, const std::string& prompt, const GenerationOptions& options,
+                           const std::string& where);
 int64_t count_prompt_tokens(const TextGenerator& generator, const std::string& prompt, const GenerationOptions& options,
                             const std::string& where);
 

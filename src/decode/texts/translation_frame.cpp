@@ -74,8 +74,7 @@ TranslationFrame::TranslationFrame(const TranslationTokenizers& tokenizers, cons
 }
 
 void TranslationFrame::require_target() const {
-  require<ConfigError>(knows_target_, "translation",
-                       "the model writes several languages: name the target's (--target-language)");
+  require<ConfigError>(knows_target_, "translation", "the model writes several languages: name the target language");
 }
 
 void TranslationFrame::set_source(const Tokenizer& tokenizer) {

@@ -9,6 +9,7 @@
 #include "base/system/files.h"
 #include "base/text/excerpt.h"
 #include "base/text/json_depth.h"
+#include "base/text/json_tree.h"
 
 namespace heed {
 namespace {
@@ -17,17 +18,17 @@ using CTranslate2Json = nlohmann::json;
 
 constexpr uint32_t kConfigSince = 6;
 
-CTranslate2Json parse_ctranslate2_json(const std::filesystem::path& path) {
+JsonTree<CTranslate2Json> parse_ctranslate2_json(const std::filesystem::path& path) {
   const std::string text = read_file(path);
   require_shallow_json(text, path.string());
-  CTranslate2Json root = CTranslate2Json::parse(text, nullptr, false);
-  require<FormatError>(!root.is_discarded(), path.string(), "is not JSON");
-  return root;
+  return parse_json_tree<CTranslate2Json>(
+      text, [&](const CTranslate2Json::exception&) { fail<FormatError>(path.string(), "is not JSON"); });
 }
 
 class ConfigReader {
  public:
-  ConfigReader(CTranslate2Json root, std::string where) : root_(std::move(root)), where_(std::move(where)) {
+  ConfigReader(JsonTree<CTranslate2Json> tree, std::string where)
+      : tree_(std::move(tree)), root_(tree_.root()), where_(std::move(where)) {
     require<FormatError>(root_.is_object(), where_, "is not a JSON object");
   }
 
@@ -50,7 +51,8 @@ class ConfigReader {
   }
 
  private:
-  CTranslate2Json root_;
+  JsonTree<CTranslate2Json> tree_;
+  const CTranslate2Json& root_;
   std::string where_;
 };
 
@@ -108,7 +110,8 @@ std::vector<std::string> lines_of(const std::string& text) {
 }
 
 std::vector<std::string> tokens_of_json(const std::filesystem::path& path) {
-  const CTranslate2Json root = parse_ctranslate2_json(path);
+  const JsonTree<CTranslate2Json> tree = parse_ctranslate2_json(path);
+  const CTranslate2Json& root = tree.root();
   require<FormatError>(root.is_array(), path.string(), "is not a list of tokens");
   std::vector<std::string> tokens;
   for (const CTranslate2Json& token : root) {

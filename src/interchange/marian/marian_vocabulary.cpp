@@ -12,6 +12,7 @@
 #include "base/system/files.h"
 #include "base/text/excerpt.h"
 #include "base/text/json_depth.h"
+#include "base/text/json_tree.h"
 
 namespace heed {
 namespace {
@@ -146,8 +147,11 @@ std::vector<std::string> tokens_of_yaml(std::string_view text, const std::string
 
 std::vector<std::string> tokens_of_json(std::string_view text, const std::string& where) {
   require_shallow_json(text, where);
-  const nlohmann::json parsed = nlohmann::json::parse(text, nullptr, false);
-  require<FormatError>(parsed.is_object(), where, "is not an object of tokens and their numbers");
+  constexpr std::string_view kWrong = "is not an object of tokens and their numbers";
+  const JsonTree<nlohmann::json> tree = parse_json_tree<nlohmann::json>(
+      text, [&](const nlohmann::json::exception&) { fail<FormatError>(where, "{}", kWrong); });
+  const nlohmann::json& parsed = tree.root();
+  require<FormatError>(parsed.is_object(), where, "{}", kWrong);
   NumberedTokens tokens(where, parsed.size());
   for (const auto& [token, id] : parsed.items()) {
     require<FormatError>(id.is_number_unsigned(), where, "token '{}' has no number", shown(token));

@@ -39,10 +39,14 @@ Inputs take_inputs(Fields& fields, const Call& call) {
   return inputs;
 }
 
-// Texts that are too long are refused, so it does not matter on which side they would be cut.
-void take_truncation(Fields& fields) {
-  fields.only("truncate", false, "texts that are too long are refused");
-  fields.accept({"truncation_direction"});
+// What happens to texts that are too long.
+ReadingOptions take_truncation(Fields& fields, Call& call) {
+  ReadingOptions reading = call.reading();
+  reading.too_long = fields.flag("truncate").value_or(false) ? TooLong::truncate : TooLong::refuse;
+  const std::string direction =
+      fields.choice("truncation_direction", {"Right", "right", "Left", "left"}).value_or("Right");
+  reading.cut_at = direction == "Left" || direction == "left" ? CutAt::beginning : CutAt::end;
+  return reading;
 }
 
 double sigmoid(double z) { return 1.0 / (1.0 + std::exp(-z)); }
@@ -56,15 +60,12 @@ void embed_inputs(Call& call) {
                                    fields.flag("normalize").value_or(true) ? Normalized::yes : Normalized::no};
   options.prompt_name = fields.text("prompt_name");
   fields.only("dimensions", model.encoder().embedding_width(), "vectors have the width of the model");
-  take_truncation(fields);
+  const ReadingOptions reading = take_truncation(fields, call);
   fields.finish();
   if (!inputs.pairs.empty()) {
     refuse_field("inputs", "is a list of pairs, expected texts");
   }
-  for (const int64_t tokens : model.encoder().count_tokens(inputs.texts, options, input_name)) {
-    call.count(tokens, 0);
-  }
-  call.answer(model.encoder().embed(inputs.texts, options, input_name, call.reading()));
+  call.answer(model.encoder().embed(inputs.texts, options, input_name, reading));
 }
 
 void rerank(Call& call) {
@@ -76,7 +77,7 @@ void rerank(Call& call) {
   const std::vector<std::string> texts = *fields.texts("texts", static_cast<size_t>(call.settings().texts));
   const bool is_raw = fields.flag("raw_scores").value_or(false);
   const bool returns_text = fields.flag("return_text").value_or(false);
-  take_truncation(fields);
+  const ReadingOptions reading = take_truncation(fields, call);
   fields.finish();
   std::vector<TextPair> pairs;
   pairs.reserve(texts.size());
@@ -87,7 +88,7 @@ void rerank(Call& call) {
     refuse_field("model", "'{}' has labels, but one that gives a number for a pair is needed", model.name());
   }
   const std::vector<TextLabels> found = model.encoder().classify(
-      pairs, [](size_t i) { return fmt::format("texts[{}]", i); }, call.reading());
+      pairs, [](size_t i) { return fmt::format("texts[{}]", i); }, reading);
   std::vector<size_t> order(found.size());
   for (size_t i = 0; i < order.size(); ++i) {
     order[i] = i;
@@ -120,11 +121,11 @@ void predict(Call& call) {
   const ServedModel& model = call.model(fields.text("model").value_or(""), ModelKind::encoder);
   const Inputs inputs = take_inputs(fields, call);
   fields.only("raw_scores", false, "scores are probabilities");
-  take_truncation(fields);
+  const ReadingOptions reading = take_truncation(fields, call);
   fields.finish();
   const std::vector<TextLabels> found = inputs.pairs.empty()
-                                            ? model.encoder().classify(inputs.texts, input_name, call.reading())
-                                            : model.encoder().classify(inputs.pairs, input_name, call.reading());
+                                            ? model.encoder().classify(inputs.texts, input_name, reading)
+                                            : model.encoder().classify(inputs.pairs, input_name, reading);
   Json lists = Json::array();
   for (const TextLabels& labels : found) {
     lists.push_back(labels_in_order(labels));

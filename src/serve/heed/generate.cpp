@@ -44,6 +44,14 @@ GenerationOptions take_options(Fields& fields, const Call& call, GenerationOptio
   return options;
 }
 
+int64_t count_prompt(const Generator& generator, const std::string& prompt, const GenerationOptions& options) {
+  try {
+    return generator.count_tokens(prompt, options, "prompt");
+  } catch (const TooLongError& error) {
+    throw RequestError(400, "prompt", fmt::format("{} (\"cut_prompt\": true)", error.what()));
+  }
+}
+
 Json to_json(const Completion& completion, const GenerationOptions& options) {
   Json json{{"text", completion.text},       {"finish", name_of(completion.reason)},
             {"tokens", completion.tokens},   {"log_probability", completion.log_probability},
@@ -68,7 +76,7 @@ void generate(Call& call) {
   options.interruption = call.interruption();
   options.sharing = call.sharing();
   const auto name = [](size_t) { return std::string("prompt"); };
-  call.count(generator.count_tokens(prompts.front(), options, "prompt"), 0);
+  call.count(count_prompt(generator, prompts.front(), options), 0);
   WrittenTexts written(call, is_streamed);
   const auto found = generator.generate(prompts, options, &written, name);
   Json texts = Json::array();

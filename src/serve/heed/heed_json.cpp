@@ -1,5 +1,6 @@
 #include "serve/heed/heed_json.h"
 
+#include "serve/json/logit_bias.h"
 #include "text/unicode/unicode.h"
 
 namespace heed::serve {
@@ -99,6 +100,7 @@ void take_sampling(Fields& fields, SamplingOptions& sampling) {
   Fields::take(fields.number("presence_penalty", -kMost, kMost), sampling.presence_penalty);
   Fields::take(fields.number("frequency_penalty", -kMost, kMost), sampling.frequency_penalty);
   Fields::take(fields.integer("seed", 0, INT64_MAX), sampling.seed);
+  take_logit_bias(fields, sampling);
 }
 
 }  // namespace heed::serve

@@ -21,6 +21,7 @@ void score(Call& call) {
     const auto name = [](const char* side) { return [side](size_t i) { return fmt::format("{}[{}]", side, i); }; };
     for (const PairScore& pair :
          model.translator().score({sources, targets}, {name("sources"), name("targets")}, languages)) {
+      call.count(pair.tokens, 0);
       scores.push_back({{"log_probability", pair.log_probability}, {"tokens", pair.tokens}});
     }
   } else {
@@ -31,6 +32,7 @@ void score(Call& call) {
     for (size_t i = 0; i < texts.size(); ++i) {
       const Perplexity found = generator.perplexity(
           texts[i], {.each = lists_tokens ? EachToken::listed : EachToken::left_out}, fmt::format("texts[{}]", i));
+      call.count(found.tokens, 0);
       Json one{{"log_probability", -found.nats_per_token * static_cast<double>(found.tokens)},
                {"tokens", found.tokens},
                {"perplexity", found.perplexity},

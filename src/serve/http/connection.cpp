@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/beast/http/error.hpp>
@@ -91,6 +92,8 @@ void Connection::close() {
   }
   state_ = State::closed;
   if (exchange_) {
+    const size_t others = sending_.size() - sending_body_;
+    exchange_->add_sent(sent_ - std::min(sent_, others));
     exchange_->abandon();
     exchange_.reset();
   }
@@ -206,14 +209,9 @@ HttpRequest Connection::take_request() {
                       .target = std::string(message.target()),
                       .headers = {},
                       .body = std::move(message.body()),
-                      .address = {}};
+                      .address = address()};
   for (const auto& field : message) {
     request.headers.push_back({std::string(field.name_string()), std::string(field.value())});
-  }
-  Error error;
-  const auto endpoint = stream_.socket().remote_endpoint(error);
-  if (!error) {
-    request.address = endpoint.address().to_string();
   }
   is_head_request_ = request.method == "HEAD";
   is_old_version_ = message.version() < 11;
@@ -221,8 +219,14 @@ HttpRequest Connection::take_request() {
   return request;
 }
 
-void Connection::dispatch() {
-  exchange_ = std::make_shared<Exchange>(take_request(), owner_.limits.waiting_bytes);
+std::string Connection::address() {
+  Error error;
+  const auto endpoint = stream_.socket().remote_endpoint(error);
+  return error ? "" : endpoint.address().to_string();
+}
+
+void Connection::begin_exchange(HttpRequest request) {
+  exchange_ = std::make_shared<Exchange>(std::move(request), owner_.limits.waiting_bytes);
   state_ = State::answering;
   is_chunked_ = is_events_ = is_last_part_ = false;
   last_write_ = Clock::now();
@@ -233,26 +237,21 @@ void Connection::dispatch() {
       }
     });
   });
+}
+
+void Connection::dispatch() {
+  begin_exchange(take_request());
   owner_.handler.handle(exchange_);
 }
 
 // Where a request ends can't be known any more, so the connection ends too.
 void Connection::refuse(unsigned status, std::string_view why) {
-  HttpRequest request;
-  is_head_request_ = is_old_version_ = is_chunked_ = is_events_ = false;
-  if (parser_ && parser_->is_header_done()) {
-    request = take_request();
-  }
+  is_head_request_ = is_old_version_ = false;
+  const bool has_line = parser_ && !parser_->get().target().empty();
+  begin_exchange(has_line ? take_request() : HttpRequest{.address = address()});
   parser_.reset();
   keeps_alive_ = false;
-  state_ = State::answering;
-  is_last_part_ = true;
-  const HttpAnswer answer = owner_.handler.refuse(request, status, why);
-  add_head(answer, answer.body.size());
-  if (!is_head_request_) {
-    out_ += answer.body;
-  }
-  write();
+  owner_.handler.refuse(exchange_, status, why);
 }
 
 void Connection::on_parts() {
@@ -270,7 +269,10 @@ void Connection::on_parts() {
   if (parts.head) {
     if (parts.is_whole) {
       add_head(*parts.head, parts.head->body.size());
-      out_ += is_head_request_ ? "" : parts.head->body;
+      if (!is_head_request_) {
+        out_ += parts.head->body;
+        out_body_ += parts.head->body.size();
+      }
     } else {
       is_chunked_ = !is_old_version_;
       keeps_alive_ = keeps_alive_ && is_chunked_;
@@ -311,6 +313,7 @@ void Connection::add_body(std::string_view part) {
   if (part.empty() || is_head_request_) {
     return;
   }
+  out_body_ += part.size();
   if (is_chunked_) {
     out_ += fmt::format("{:x}\r\n", part.size());
     out_ += part;
@@ -328,6 +331,7 @@ void Connection::write() {
     sending_.clear();
     sent_ = 0;
     std::swap(sending_, out_);
+    sending_body_ = std::exchange(out_body_, 0);
   }
   if (sending_.empty()) {
     if (state_ == State::answering && is_last_part_) {
@@ -353,6 +357,9 @@ void Connection::on_written(const Error& error, size_t bytes) {
   }
   sent_ += bytes;
   const bool is_done = sent_ == sending_.size();
+  if (is_done && exchange_) {
+    exchange_->add_sent(std::exchange(sending_body_, 0));
+  }
   write();
   if (is_done) {
     on_parts();

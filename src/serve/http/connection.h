@@ -56,6 +56,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void dispatch();
   void refuse(unsigned status, std::string_view why);
   HttpRequest take_request();
+  std::string address();
+  void begin_exchange(HttpRequest request);
 
   void on_parts();
   void add_head(const HttpAnswer& head, std::optional<size_t> length);
@@ -83,6 +85,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::string out_;      // what is written next
   std::string sending_;  // what is being written, from sent_ on: it stays where it is until it has been written
   size_t sent_ = 0;
+  size_t out_body_ = 0, sending_body_ = 0;  // bytes of them that are the answer's body
 };
 
 }  // namespace heed::serve

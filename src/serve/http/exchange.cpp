@@ -4,6 +4,18 @@
 
 namespace heed::serve {
 
+namespace {
+
+constexpr unsigned kClientGone = 499;
+
+}  // namespace
+
+Exchange::~Exchange() {
+  if (when_over_) {
+    when_over_(*this);
+  }
+}
+
 bool Exchange::has_begun() const {
   const std::lock_guard lock(mutex_);
   return status_ != 0;
@@ -16,12 +28,7 @@ bool Exchange::is_dropped() const {
 
 unsigned Exchange::status() const {
   const std::lock_guard lock(mutex_);
-  return status_;
-}
-
-uint64_t Exchange::body_bytes() const {
-  const std::lock_guard lock(mutex_);
-  return bytes_;
+  return gone_.stop_requested() ? kClientGone : status_;
 }
 
 void Exchange::add_headers(std::vector<HttpHeader> headers) {
@@ -37,7 +44,6 @@ void Exchange::answer(HttpAnswer answer) {
     }
     status_ = answer.status;
     answer.headers.insert(answer.headers.end(), headers_.begin(), headers_.end());
-    bytes_ = answer.body.size();
     head_ = std::move(answer);
     is_whole_ = is_ended_ = true;
   }
@@ -52,7 +58,6 @@ void Exchange::begin(HttpAnswer head) {
     }
     status_ = head.status;
     head.headers.insert(head.headers.end(), headers_.begin(), headers_.end());
-    bytes_ = head.body.size();
     waiting_ = std::exchange(head.body, "");
     head_ = std::move(head);
   }
@@ -70,7 +75,6 @@ void Exchange::write(std::string_view part) {
     if (is_too_much) {
       waiting_ = std::string();
     } else {
-      bytes_ += part.size();
       waiting_ += part;
     }
   }

@@ -1,6 +1,7 @@
 // One request and its answer, between the loop that owns the connection and the thread that makes the answer.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -9,6 +10,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "serve/http/message.h"
 
@@ -20,6 +22,8 @@ class Exchange {
  public:
   Exchange(HttpRequest request, size_t max_waiting_bytes)
       : request_(std::move(request)), max_waiting_(max_waiting_bytes), began_(std::chrono::steady_clock::now()) {}
+  // Calls what when_over() was given.
+  ~Exchange();
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
 
@@ -50,10 +54,14 @@ class Exchange {
   // `wake` is called, by any thread, when there is something to take.
   void on_parts(std::function<void()> wake);
   void abandon() { gone_.request_stop(); }
+  void add_sent(uint64_t body_bytes) { sent_ += body_bytes; }
 
-  // For the log.
+  // For the log. `what` is called when neither the connection nor the side that answers holds the exchange any more, by
+  // the one that held it last. It must not throw.
+  void when_over(std::function<void(const Exchange&)> what) { when_over_ = std::move(what); }
+  // 499 where the client did not get the whole answer.
   unsigned status() const;
-  uint64_t body_bytes() const;
+  uint64_t sent() const { return sent_; }  // bytes of the answer's body that went to the client
 
  private:
   void wake();
@@ -62,6 +70,8 @@ class Exchange {
   const size_t max_waiting_;
   const std::chrono::steady_clock::time_point began_;
   std::stop_source gone_;
+  std::function<void(const Exchange&)> when_over_;
+  std::atomic<uint64_t> sent_ = 0;
 
   mutable std::mutex mutex_;  // of all below
   std::function<void()> wake_;
@@ -70,7 +80,6 @@ class Exchange {
   std::optional<HttpAnswer> head_;
   std::string waiting_;
   unsigned status_ = 0;
-  uint64_t bytes_ = 0;
   bool is_whole_ = false, is_ended_ = false, is_dropped_ = false;
 };
 

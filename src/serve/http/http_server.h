@@ -33,8 +33,8 @@ class HttpHandler {
 
   // May answer later, from any thread.
   virtual void handle(std::shared_ptr<Exchange> exchange) = 0;
-  // The answer to what cannot be handled. The request holds what was understood of it.
-  virtual HttpAnswer refuse(const HttpRequest& request, unsigned status, std::string_view why) = 0;
+  // Answers at once what cannot be handled. The request holds what was understood of it.
+  virtual void refuse(std::shared_ptr<Exchange> exchange, unsigned status, std::string_view why) = 0;
 };
 
 class HttpServer {

@@ -1,6 +1,7 @@
 // /v1/chat/completions
 #include <algorithm>
 
+#include "serve/json/logit_bias.h"
 #include "serve/openai/chat_messages.h"
 #include "serve/openai/logprobs.h"
 #include "serve/openai/openai_paths.h"
@@ -56,6 +57,7 @@ TextRequest read_chat(Fields& fields, Call& call) {
   options.samples = fields.integer("n", 1, std::min(kMaxAnswers, call.settings().texts)).value_or(1);
   read_sampling(fields, options.sampling);
   read_seed(fields, options.sampling);
+  take_logit_bias(fields, options.sampling);
   read_stop(fields, options);
   if (const Json* format = fields.find("response_format")) {
     read_format(*format, "response_format", SchemaPlace::inside, options.regex);

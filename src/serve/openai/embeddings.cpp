@@ -53,11 +53,8 @@ void embed(Call& call) {
   fields.text("user");
   fields.finish();
   const auto name = [&](size_t i) { return inputs.size() == 1 ? "input" : fmt::format("input[{}]", i); };
-  Usage usage;
   Json data = Json::array();
   naming_fields("input", [&] {
-    const std::vector<int64_t> counts = encoder.count_tokens(inputs, {}, name);
-    usage.read = std::accumulate(counts.begin(), counts.end(), int64_t{0});
     for (std::vector<float>& row : encoder.embed(inputs, {}, name, call.reading())) {
       if (dimensions) {
         shorten(row, static_cast<size_t>(*dimensions));
@@ -67,11 +64,10 @@ void embed(Call& call) {
                       {"embedding", is_base64 ? Json(in_base64(row)) : Json(row)}});
     }
   });
-  call.count(usage.read, 0);
   call.answer({{"object", "list"},
                {"data", std::move(data)},
                {"model", model.name()},
-               {"usage", {{"prompt_tokens", usage.read}, {"total_tokens", usage.read}}}});
+               {"usage", {{"prompt_tokens", call.read()}, {"total_tokens", call.read()}}}});
 }
 
 }  // namespace heed::serve::openai

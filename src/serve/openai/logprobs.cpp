@@ -54,11 +54,11 @@ Json chat_token(const LikelyToken& token) {
   return {{"token", shown_token(token)}, {"logprob", token.log_probability}, {"bytes", std::move(bytes)}};
 }
 
+}  // namespace
+
 int64_t characters_of(std::string_view text) {
   return std::ranges::count_if(text, [](char byte) { return (static_cast<unsigned char>(byte) & 0xc0U) != 0x80U; });
 }
-
-}  // namespace
 
 Json chat_logprobs(std::span<const ScoredToken> tokens, std::string_view text) {
   Json content = Json::array();
@@ -73,9 +73,13 @@ Json chat_logprobs(std::span<const ScoredToken> tokens, std::string_view text) {
   return {{"content", std::move(content)}, {"refusal", nullptr}};
 }
 
-Json completion_logprobs(std::span<const ScoredToken> tokens, std::string_view text) {
+Json completion_logprobs(std::span<const ScoredToken> tokens, std::string_view text, int64_t before) {
+  return all_logprobs(tokens_in(tokens, text), text, before);
+}
+
+Json all_logprobs(std::span<const ScoredToken> tokens, std::string_view text, int64_t before) {
   Json shown = Json::array(), probabilities = Json::array(), likeliest = Json::array(), offsets = Json::array();
-  for (const ScoredToken& token : tokens_in(tokens, text)) {
+  for (const ScoredToken& token : tokens) {
     Json top = Json::object();
     for (const LikelyToken& likely : token.likeliest) {
       top.emplace(shown_token(likely), likely.log_probability);  // the likelier of two that look alike
@@ -84,12 +88,30 @@ Json completion_logprobs(std::span<const ScoredToken> tokens, std::string_view t
     shown.push_back(shown_token(token));
     probabilities.push_back(token.log_probability);
     likeliest.push_back(std::move(top));
-    offsets.push_back(characters_of(text.substr(0, static_cast<size_t>(token.text_offset))));
+    offsets.push_back(before + characters_of(text.substr(0, static_cast<size_t>(token.text_offset))));
   }
   return {{"tokens", std::move(shown)},
           {"token_logprobs", std::move(probabilities)},
           {"top_logprobs", std::move(likeliest)},
           {"text_offset", std::move(offsets)}};
+}
+
+Json prompt_logprobs(std::span<const ScoredToken> tokens, std::string_view prompt) {
+  Json logprobs = all_logprobs(tokens, prompt, 0);
+  for (const char* const name : {"token_logprobs", "top_logprobs"}) {
+    if (!tokens.empty()) {
+      logprobs[name][0] = nullptr;
+    }
+  }
+  return logprobs;
+}
+
+void append_logprobs(Json& logprobs, Json more) {
+  for (const auto& [name, values] : more.items()) {
+    for (Json& value : values) {
+      logprobs[name].push_back(std::move(value));
+    }
+  }
 }
 
 std::vector<ScoredToken> TokensOfPieces::take(std::string_view piece) {

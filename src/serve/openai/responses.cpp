@@ -261,7 +261,7 @@ void respond(Call& call) {
     if (!call.exchange().has_begun()) {
       throw;
     }
-    events.fail(call.failure_of(error));
+    events.fail(call.failure_of(error, ErrorForm::openai));
   }
 }
 

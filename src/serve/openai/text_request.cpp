@@ -61,8 +61,11 @@ std::string prompt_name(const TextRequest& request, size_t prompt) {
 }  // namespace
 
 void refuse_as_field(const std::string& message, const std::string& field) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kFields{
-      {{"stop text", "stop"}, {"regular expression", "response_format"}, {"constraints", "response_format"}}};
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kFields{
+      {{"stop text", "stop"},
+       {"regular expression", "response_format"},
+       {"constraints", "response_format"},
+       {"logit bias", "logit_bias"}}};
   const std::string_view where = std::string_view(message).substr(0, message.find(": "));
   const auto known = std::ranges::find(kFields, where, &std::pair<std::string_view, std::string_view>::first);
   if (known != kFields.end()) {
@@ -137,8 +140,6 @@ void accept_harmless(Fields& fields) {
   for (const char* const name : {"user", "safety_identifier", "prompt_cache_key"}) {
     fields.text(name);
   }
-  fields.only("logit_bias", Json::object(),
-              "tokens have no biases here: use response_format to allow and forbid texts");
 }
 
 void accept_harmless_of_answers(Fields& fields) {
@@ -159,6 +160,26 @@ void refuse_fields(Fields& fields, std::initializer_list<RefusedField> refused) 
   }
 }
 
+int64_t count_prompts(const TextRequest& request) {
+  return naming_fields(request.field, [&] {
+    int64_t tokens = 0;
+    for (size_t i = 0; i < request.prompts.size(); ++i) {
+      tokens += request.model.generator().count_tokens(request.prompts[i], request.options, prompt_name(request, i));
+    }
+    return tokens;
+  });
+}
+
+std::vector<std::vector<ScoredToken>> score_prompts(const Call& call, const TextRequest& request) {
+  GenerationOptions options = request.options;
+  options.interruption = call.interruption();
+  options.sharing = call.sharing();
+  return naming_fields(request.field, [&] {
+    return request.model.generator().score_prompts(request.prompts, options,
+                                                   [&](size_t prompt) { return prompt_name(request, prompt); });
+  });
+}
+
 int64_t room_after_prompt(const Call& call, const TextRequest& request) {
   const Generator& generator = request.model.generator();
   return naming_fields(request.field, [&] {
@@ -174,14 +195,9 @@ Written write_texts(Call& call, const TextRequest& request, TextEvents* events) 
   options.sharing = call.sharing();
   Listener listener(call, request, events);
   const auto name = [&](size_t prompt) { return prompt_name(request, prompt); };
-  Written written = naming_fields(request.field, [&] {
-    Written found;
-    for (size_t i = 0; i < request.prompts.size(); ++i) {
-      found.usage.read += generator.count_tokens(request.prompts[i], options, name(i));
-    }
-    found.texts = generator.generate(request.prompts, options, &listener, name);
-    return found;
-  });
+  Written written{.texts = {}, .usage = {.read = count_prompts(request)}};
+  written.texts =
+      naming_fields(request.field, [&] { return generator.generate(request.prompts, options, &listener, name); });
   for (const std::vector<Completion>& of_prompt : written.texts) {
     for (const Completion& text : of_prompt) {
       written.usage.written += text.tokens;

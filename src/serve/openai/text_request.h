@@ -65,6 +65,11 @@ auto naming_fields(const std::string& field, const Work& work) {
   }
 }
 
+// The tokens of all prompts.
+int64_t count_prompts(const TextRequest& request);
+// How likely the model finds each token of each prompt, with as many others as the options list.
+std::vector<std::vector<ScoredToken>> score_prompts(const Call& call, const TextRequest& request);
+
 // What a path does with the texts while they are written. It is called by one thread at a time, which may be the
 // model's: it returns soon.
 class TextEvents {

@@ -38,21 +38,33 @@ bool RequestThreads::try_run(std::function<void()> work) {
   }
   ++working_;
   work_.push_back(std::move(work));
-  if (idle_ >= static_cast<int64_t>(work_.size())) {
-    work_came_.notify_one();
-  } else {
-    try {
-      std::thread thread([this] { serve_thread(); });
-      const std::thread::id id = thread.get_id();
-      threads_.emplace(id, std::move(thread));
-    } catch (const std::system_error&) {  // the process may have no more threads
-      work_.pop_back();
-      --working_;
-      return false;
-    }
+  const bool has_thread = idle_ >= static_cast<int64_t>(work_.size());
+  if (!has_thread && !start_thread()) {
+    work_.pop_back();
+    --working_;
+    return false;
   }
-  join_ended(lock);
+  std::vector<std::thread> ended = std::exchange(ended_, {});
+  lock.unlock();  // else a thread that wakes would wait again
+  if (has_thread) {
+    work_came_.notify_one();
+  }
+  for (std::thread& thread : ended) {
+    thread.join();
+  }
   return true;
+}
+
+// False where the process may have no more threads.
+bool RequestThreads::start_thread() {
+  try {
+    std::thread thread([this] { serve_thread(); });
+    const std::thread::id id = thread.get_id();
+    threads_.emplace(id, std::move(thread));
+    return true;
+  } catch (const std::system_error&) {
+    return false;
+  }
 }
 
 void RequestThreads::serve_thread() {
@@ -78,14 +90,6 @@ void RequestThreads::serve_thread() {
   if (self != threads_.end()) {  // else the destructor has it
     ended_.push_back(std::move(self->second));
     threads_.erase(self);
-  }
-}
-
-void RequestThreads::join_ended(std::unique_lock<std::mutex>& lock) {
-  std::vector<std::thread> ended = std::exchange(ended_, {});
-  lock.unlock();
-  for (std::thread& thread : ended) {
-    thread.join();
   }
 }
 

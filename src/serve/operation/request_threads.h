@@ -28,7 +28,7 @@ class RequestThreads {
 
  private:
   void serve_thread();
-  void join_ended(std::unique_lock<std::mutex>& lock);
+  bool start_thread();
 
   const int64_t most_;
   mutable std::mutex mutex_;

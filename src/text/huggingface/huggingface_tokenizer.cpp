@@ -189,10 +189,7 @@ huggingface::Json json_of(const TokenizerUse& use) {
   return json;
 }
 
-huggingface::Json with_use(huggingface::Json document, const TokenizerUse& use) {
-  document[kUseMember] = json_of(use);
-  return document;
-}
+void add_use(huggingface::Json& document, const TokenizerUse& use) { document[kUseMember] = json_of(use); }
 
 void read_names(const JsonValue& json, SpecialNames& names) {
   for (const auto& [key, name] : named_texts(names)) {
@@ -280,7 +277,12 @@ class PipelineTokenizer final : public HuggingFaceTokenizer {
   }
   std::string normalization() const override { return "tokenizer.json's own"; }
   std::string serialize() const override {
-    return added_ == TokenizerUse{} ? content_ : with_use(huggingface::Json::parse(content_), added_).dump();
+    if (added_ == TokenizerUse{}) {
+      return content_;
+    }
+    JsonTree<huggingface::Json> document = huggingface::parse_json(content_, "tokenizer");
+    add_use(document.root(), added_);
+    return document.root().dump();
   }
 
  private:
@@ -309,8 +311,8 @@ class PipelineTokenizer final : public HuggingFaceTokenizer {
 }  // namespace
 
 void read_special_names(std::string_view json, std::string_view where, SpecialNames& names) {
-  const huggingface::Json parsed = huggingface::parse_json(json, where);
-  read_names(JsonValue(parsed, std::string(where)), names);
+  const JsonTree<huggingface::Json> parsed = huggingface::parse_json(json, where);
+  read_names(JsonValue(parsed.root(), std::string(where)), names);
 }
 
 // heed's own vocabularies are objects too, but have no member "model" that is an object.
@@ -335,10 +337,11 @@ bool is_huggingface_tokenizer(std::string_view content) {
 
 std::unique_ptr<HuggingFaceTokenizer> parse_huggingface_tokenizer(std::string content, std::string_view where,
                                                                   const TokenizerUse& use) {
-  huggingface::Json parsed = huggingface::parse_json(content, where);
+  JsonTree<huggingface::Json> tree = huggingface::parse_json(content, where);
+  huggingface::Json& parsed = tree.root();
   require<FormatError>(parsed.is_object(), where, "expected an object, found {}", parsed.type_name());
   if (use != TokenizerUse{}) {
-    parsed = with_use(std::move(parsed), use);
+    add_use(parsed, use);
   }
   const JsonValue json(parsed, std::string(where));
   const TokenizerUse kept = use_in(json);

@@ -6,13 +6,10 @@
 
 namespace heed::huggingface {
 
-Json parse_json(std::string_view text, std::string_view where) {
+JsonTree<Json> parse_json(std::string_view text, std::string_view where) {
   require_shallow_json(text, where);
-  try {
-    return Json::parse(text);
-  } catch (const Json::exception& error) {
-    fail<FormatError>(where, "not JSON: {}", error.what());
-  }
+  return parse_json_tree<Json>(
+      text, [&](const Json::exception& error) { fail<FormatError>(where, "not JSON: {}", error.what()); });
 }
 
 void JsonValue::refuse(std::string_view problem) const { fail<FormatError>(where_, "{}", problem); }

@@ -8,12 +8,14 @@
 #include <string>
 #include <string_view>
 
+#include "base/text/json_tree.h"
+
 namespace heed::huggingface {
 
 using Json = nlohmann::json;
 
 // FormatError names `where` unless the text is one JSON value.
-Json parse_json(std::string_view text, std::string_view where);
+JsonTree<Json> parse_json(std::string_view text, std::string_view where);
 
 // A value and where it stands: "tokenizer.json: model.vocab".
 class JsonValue {

@@ -8,12 +8,13 @@
 #include "base/errors.h"
 #include "base/text/excerpt.h"
 #include "base/text/json_depth.h"
+#include "base/text/json_tree.h"
 #include "text/unicode/unicode.h"
 
 namespace heed {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;
 
 constexpr std::string_view kFormat = "heed-tokenizer";
 constexpr int kVersion = 1;
@@ -45,17 +46,15 @@ std::vector<std::string> texts_of(const Json& values, std::string_view name, std
   return texts;
 }
 
-Json parse_object(std::string_view content, std::string_view where) {
+JsonTree<Json> parse_object(std::string_view content, std::string_view where) {
   require_shallow_json(content, where);
-  Json file;
-  try {
-    file = Json::parse(content);
-  } catch (const Json::parse_error& error) {
-    fail<FormatError>(where, "a vocabulary in JSON was expected; byte {} is not JSON", error.byte);
-  } catch (const Json::exception& error) {
+  JsonTree<Json> file = parse_json_tree<Json>(content, [&](const Json::exception& error) {
+    if (const auto* const wrong = dynamic_cast<const Json::parse_error*>(&error)) {
+      fail<FormatError>(where, "a vocabulary in JSON was expected; byte {} is not JSON", wrong->byte);
+    }
     fail<FormatError>(where, "a vocabulary in JSON was expected: {}", error.what());
-  }
-  require<FormatError>(file.is_object(), where, "expected a JSON object, found {}", file.type_name());
+  });
+  require<FormatError>(file.root().is_object(), where, "expected a JSON object, found {}", file.root().type_name());
   return file;
 }
 
@@ -146,7 +145,7 @@ void check_symbols(const SpecialTexts& special, const std::vector<std::string>& 
 
 std::string write_vocabulary(const Vocabulary& vocabulary) {
   const SpecialTexts& special = vocabulary.special;
-  const Json file{
+  const nlohmann::ordered_json file{
       {"format", kFormat},
       {"version", kVersion},
       {"kind", name_of(vocabulary.kind)},
@@ -163,7 +162,8 @@ std::string write_vocabulary(const Vocabulary& vocabulary) {
 }
 
 Vocabulary parse_vocabulary(std::string_view content, std::string_view where) {
-  const Json file = parse_object(content, where);
+  const JsonTree<Json> tree = parse_object(content, where);
+  const Json& file = tree.root();
   check_header(file, where);
   check_checksum(content, where);
   Vocabulary vocabulary;

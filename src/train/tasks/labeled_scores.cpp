@@ -152,11 +152,12 @@ std::vector<NamedExample> read_examples(const std::vector<std::string>& files, c
   }
   for (const LabeledText& line : read_labeled_texts(files, reading.columns)) {
     const TextOrPair text{line.first, reading.columns == TextColumns::pair ? &line.second : nullptr};
-    NamedExample named{{},
-                       {encode_text_or_pair(reading.tokenizer, text, reading.max_length, reading.too_long, line.where),
-                        {},
-                        0.0,
-                        line.where}};
+    NamedExample named{
+        {},
+        {encode_text_or_pair(reading.tokenizer, text, {reading.max_length, reading.too_long}, line.where),
+         {},
+         0.0,
+         line.where}};
     if (reading.head == Head::number) {
       named.example.number = number_of(line.label, line.where);
     } else if (reading.head == Head::several_labels) {

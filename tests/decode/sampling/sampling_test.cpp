@@ -133,6 +133,22 @@ TEST(Sampling, PenaltiesChangeTheLogitsOfTokensThatOccurred) {
             25.0);
 }
 
+// Before penalties: a bias may change a logit's sign.
+TEST(Sampling, BiasesAreAddedBeforePenalties) {
+  TokenCounts counts;
+  counts.add_written(1);
+  const std::vector<float> logits{1.0F, 2.0F, 0.5F, -1.0F};
+  const std::vector<TokenBias> biases{{1, -3.0}, {3, 1.5}};
+  EXPECT_LT(chi_squared(drawn({.logit_bias = biases}, logits, counts),
+                        {std::exp(1.0), std::exp(-1.0), std::exp(0.5), std::exp(0.5)}),
+            25.0);
+  EXPECT_LT(chi_squared(drawn({.repetition_penalty = 2.0, .logit_bias = biases}, logits, counts),
+                        {std::exp(1.0), std::exp(-2.0), std::exp(0.5), std::exp(0.5)}),
+            25.0);
+  EXPECT_EQ(drawn({.temperature = 0.0, .logit_bias = biases}, logits, counts)[0], kDraws);
+  EXPECT_EQ(drawn({.temperature = 0.0, .logit_bias = {{2, 100.0}}}, logits, {}, {2})[1], kDraws);
+}
+
 TEST(Sampling, TheModelsLogitsAreNotChanged) {
   std::vector<float> logits = kLogits;
   TokenCounts counts;
@@ -212,7 +228,10 @@ TEST(Sampling, OptionsThatMakeNoSenseAreNamed) {
       {{.presence_penalty = nan}, "presence penalty"},
       {{.presence_penalty = -1e30}, "presence penalty is -1e+30, expected -1000 to 1000"},
       {{.frequency_penalty = nan}, "frequency penalty"},
-      {{.frequency_penalty = -1e308}, "frequency penalty is -1e+308, expected -1000 to 1000"}};
+      {{.frequency_penalty = -1e308}, "frequency penalty is -1e+308, expected -1000 to 1000"},
+      {{.logit_bias = {{7, nan}}}, "logit bias: of token 7 is nan, expected -100 to 100"},
+      {{.logit_bias = {{7, 100.5}}}, "of token 7 is 100.5"},
+      {{.logit_bias = {{7, 1.0}, {8, 1.0}, {7, 2.0}}}, "token 7 has two"}};
   for (const auto& [options, message] : cases) {
     try {
       validate(options);

@@ -144,7 +144,7 @@ class Completions(OpenAiTest):
             "top_p": [-1, 1.01, "x"], "presence_penalty": [-2.5, 3, "x"], "frequency_penalty": [-2.5, 3, {}],
             "top_k": [-1, 0.5, "x"], "min_p": [-1, 2], "repetition_penalty": [0, -1, "x"],
             "seed": ["x", 1.5, 2**63], "stop": [5, "", ["a", ""], ["a"] * 5, [5], {}], "stream": [1, "true"],
-            "echo": ["yes"], "suffix": ["end"], "logit_bias": [{"5": 1}], "user": [5], "logprobs": [-1, 6, True, "x"],
+            "echo": ["yes"], "suffix": ["end"], "logit_bias": [{"a": 1}], "user": [5], "logprobs": [-1, 6, True, "x"],
             "response_format": [5], "stream_options": [{"include_usage": True}, 5], "anything": [1, "x", False]}
         for name, values in cases.items():
             for value in values:

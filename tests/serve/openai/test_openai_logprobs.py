@@ -149,7 +149,6 @@ class Logprobs(OpenAiTest):
         self.refused(CHAT, "top_logprobs", **chat, logprobs=False, top_logprobs=2)
         for value in (-1, 6, True, 1.5, "x"):
             self.refused(COMPLETIONS, "logprobs", model="text", prompt="a", logprobs=value)
-        self.refused(COMPLETIONS, "echo", model="text", prompt="a", logprobs=1, echo=True)
         self.refused(RESPONSES, "top_logprobs", model="chat", input="a", top_logprobs=2)
         self.refused(RESPONSES, "top_logprobs", model="chat", input="a", top_logprobs=21, include=INCLUDE)
         self.refused(RESPONSES, "include", model="chat", input="a", include=["file_search_call.results"])

@@ -68,7 +68,8 @@ NumberedPieces number_pieces(const SentencePieceFile& file, const SentencePieceM
 
 // Gives pieces the ids of vocab.json; those that it lacks are unknown.
 void list_pieces(const SentencePieceFile& file, NumberedPieces& numbered, std::string_view where) {
-  const Json parsed = parse_json(file.vocabulary, where);
+  const JsonTree<Json> tree = parse_json(file.vocabulary, where);
+  const Json& parsed = tree.root();
   require<FormatError>(parsed.is_object(), where, "expected an object of tokens and their ids");
   TokenIds listed;
   for (const auto& [text, id] : parsed.items()) {

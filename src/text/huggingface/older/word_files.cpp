@@ -79,7 +79,8 @@ std::string tokenizer_json_of(const BertFile& file, std::string_view where) {
 }
 
 std::string tokenizer_json_of(const ByteLevelFiles& files, std::string_view where) {
-  const Json parsed = parse_json(files.vocabulary, where);
+  const JsonTree<Json> tree = parse_json(files.vocabulary, where);
+  const Json& parsed = tree.root();
   require<FormatError>(parsed.is_object(), where, "expected an object of tokens and their ids");
   TokenIds ids;
   for (const auto& [text, id] : parsed.items()) {

@@ -82,7 +82,7 @@ def main():
         member.mtime = epoch or member.mtime
         return member
 
-    with tarfile.open(archive, "w:gz") as out:
+    with tarfile.open(archive, "w:gz", compresslevel=6) as out:
         out.add(tree, arcname=tree.name, filter=plain)
 
 

@@ -4,6 +4,7 @@
 lintian and debootstrap are tried where they are (Debian packages of these names); the root needs root's rights and, the
 first time, a mirror."""
 
+import functools
 import os
 import pathlib
 import re
@@ -29,15 +30,23 @@ def run(*command, **options):
     return subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=300, **options)
 
 
+@functools.cache
+def packages():
+    """The build's packages, by name."""
+    folder = tempfile.TemporaryDirectory()
+    unittest.addModuleCleanup(folder.cleanup)
+    done = run("cpack", "--config", BUILD / "CPackConfig.cmake", "-G", "DEB", "-B", folder.name)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return {file.name.split("_")[0]: file for file in pathlib.Path(folder.name).glob("*.deb")}
+
+
 class PackagesTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.path = pathlib.Path(folder.name)
-        done = run("cpack", "--config", BUILD / "CPackConfig.cmake", "-G", "DEB", "-B", cls.path / "packages")
-        assert done.returncode == 0, done.stdout + done.stderr
-        cls.packages = {file.name.split("_")[0]: file for file in (cls.path / "packages").glob("*.deb")}
+        cls.packages = packages()
 
     def checked(self, done):
         self.assertEqual(done.returncode, 0, f"{done.args}:\n{done.stdout}{done.stderr}")

@@ -20,6 +20,8 @@ packages_test=(
 packages_lint=(clang-tidy nodejs clang libclang-rt-dev mold)
 # To cross-compile for 64-bit ARM and to run that; tools/arm64_sysroot fetches the libraries.
 packages_arm64=(g++-aarch64-linux-gnu qemu-user)
+# Nothing installs these. Where they are there, tests of packages, manual pages, completion and of other languages do more:
+# lintian debootstrap mandoc zsh fish golang-go rustc
 
 # need_packages PACKAGE...: installs what is missing, as root or through sudo; silent when nothing is.
 need_packages() {

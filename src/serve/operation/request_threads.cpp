@@ -1,14 +1,10 @@
 #include "serve/operation/request_threads.h"
 
+#include <algorithm>
 #include <system_error>
 #include <utility>
 
 namespace heed::serve {
-namespace {
-
-constexpr std::chrono::seconds kIdleTime{20};
-
-}  // namespace
 
 RequestThreads::~RequestThreads() {
   std::unordered_map<std::thread::id, std::thread> threads;
@@ -16,8 +12,10 @@ RequestThreads::~RequestThreads() {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
     threads = std::move(threads_);
+    for (Idle* const idle : idle_) {
+      idle->work_came.notify_one();
+    }
   }
-  work_came_.notify_all();
   for (auto& [_, thread] : threads) {
     thread.join();
   }
@@ -31,54 +29,58 @@ int64_t RequestThreads::working() const {
   return working_;
 }
 
+int64_t RequestThreads::threads() const {
+  const std::lock_guard lock(mutex_);
+  return std::ssize(threads_);
+}
+
 bool RequestThreads::try_run(std::function<void()> work) {
   std::unique_lock lock(mutex_);
   if (working_ >= most_ || stopping_) {
     return false;
   }
-  ++working_;
-  work_.push_back(std::move(work));
-  if (idle_ >= static_cast<int64_t>(work_.size())) {
-    work_came_.notify_one();
+  if (!idle_.empty()) {
+    idle_.back()->work = std::move(work);
+    idle_.back()->work_came.notify_one();
+    idle_.pop_back();
   } else {
     try {
-      std::thread thread([this] { serve_thread(); });
+      idle_.reserve(threads_.size() + 1);  // so that a thread that becomes idle needs no memory
+      std::thread thread([this, first = std::move(work)]() mutable { serve_thread(std::move(first)); });
       const std::thread::id id = thread.get_id();
       threads_.emplace(id, std::move(thread));
     } catch (const std::system_error&) {  // the process may have no more threads
-      work_.pop_back();
-      --working_;
       return false;
     }
   }
+  ++working_;
   join_ended(lock);
   return true;
 }
 
-void RequestThreads::serve_thread() {
-  std::unique_lock lock(mutex_);
-  while (true) {
-    if (work_.empty()) {
-      ++idle_;
-      const bool has_work = work_came_.wait_for(lock, kIdleTime, [this] { return stopping_ || !work_.empty(); });
-      --idle_;
-      if (!has_work || work_.empty()) {
-        break;
-      }
-    }
-    std::function<void()> work = std::move(work_.front());
-    work_.pop_front();
-    lock.unlock();
+void RequestThreads::serve_thread(Work work) {
+  while (work) {
     work();
     work = nullptr;  // it may have held the last of a model, whose end takes time
-    lock.lock();
+    std::unique_lock lock(mutex_);
     --working_;
+    work = next_work(lock);
   }
+  const std::lock_guard lock(mutex_);
   const auto self = threads_.find(std::this_thread::get_id());
   if (self != threads_.end()) {  // else the destructor has it
     ended_.push_back(std::move(self->second));
     threads_.erase(self);
   }
+}
+
+// None when none came for a while.
+RequestThreads::Work RequestThreads::next_work(std::unique_lock<std::mutex>& lock) {
+  Idle self;
+  idle_.push_back(&self);
+  self.work_came.wait_for(lock, idle_time_, [&] { return stopping_ || self.work; });
+  std::erase(idle_, &self);
+  return std::move(self.work);
 }
 
 void RequestThreads::join_ended(std::unique_lock<std::mutex>& lock) {

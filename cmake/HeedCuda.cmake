@@ -93,4 +93,4 @@ target_link_libraries(heed_cuda PRIVATE heed_kernels CUDA::cudart_static CUDA::c
 target_link_options(heed_cuda PRIVATE -Wl,--no-undefined)
 set_target_properties(heed_cuda PROPERTIES
   LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
-install(TARGETS heed_cuda LIBRARY DESTINATION lib/heed)
+install(TARGETS heed_cuda LIBRARY DESTINATION lib/heed COMPONENT runtime)

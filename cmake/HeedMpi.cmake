@@ -18,4 +18,4 @@ set_target_properties(heed_mpi PROPERTIES
 if(TARGET heed)
   add_dependencies(heed heed_mpi)
 endif()
-install(TARGETS heed_mpi LIBRARY DESTINATION lib/heed)
+install(TARGETS heed_mpi LIBRARY DESTINATION lib/heed COMPONENT mpi)

@@ -1,3 +1,15 @@
-# find_package(heed): the target heed::api, its headers <heed/...>, and all that it links.
-include("${CMAKE_CURRENT_LIST_DIR}/HeedDependencies.cmake")
-include("${CMAKE_CURRENT_LIST_DIR}/heedTargets.cmake")
+# find_package(heed): the target heed::api, its headers <heed/...>, and all that it links; and heed::c, which is <heed.h>
+# and libheed.so. With COMPONENTS c, heed::c alone: a project in C needs no other package.
+if("api" IN_LIST heed_FIND_COMPONENTS OR NOT heed_FIND_COMPONENTS)
+  include("${CMAKE_CURRENT_LIST_DIR}/HeedDependencies.cmake")
+  include("${CMAKE_CURRENT_LIST_DIR}/heedTargets.cmake")
+  set(heed_api_FOUND TRUE)
+endif()
+include("${CMAKE_CURRENT_LIST_DIR}/heedCTargets.cmake")
+set(heed_c_FOUND TRUE)
+foreach(component IN LISTS heed_FIND_COMPONENTS)
+  if(heed_FIND_REQUIRED_${component} AND NOT heed_${component}_FOUND)
+    set(heed_FOUND FALSE)
+    set(heed_NOT_FOUND_MESSAGE "heed has no component '${component}': it has api and c")
+  endif()
+endforeach()

@@ -3,14 +3,14 @@
 
     tools/check_floors.py [ROOT]
 
-Reads the table in src/CMakeLists.txt (heed_folder calls), then each .h and .cpp file under src/ and include/. Each folder
-that DEPENDS names must also be included, unless it implements handles. A subfolder that the table does not name is part of
-its folder. Floors follow from the table: a folder stands one above the highest that it depends on, and a backend
-(kernels/x) on that of kernels.
+Reads the table in src/CMakeLists.txt (heed_folder calls), then each .h and .cpp file under src/, include/ and bindings/.
+Each folder that DEPENDS names must also be included, unless it implements handles. A subfolder that the table does not
+name is part of its folder. Floors follow from the table: a folder stands one above the highest that it depends on, and a
+backend (kernels/x) on that of kernels.
 
 Every folder may use public headers of value types. A header of handles belongs to the folder that implements it: where
-src/<folder>/<name>.cpp begins with its own header <heed/<name>.h>. Public headers include nothing internal, and src/cli
-includes only them and the leaves.
+src/<folder>/<name>.cpp begins with its own header <heed/<name>.h>. Public headers include nothing internal, src/cli
+includes only them and the leaves, and bindings/ only them.
 
 Prints file:line for each breach and exits 1.
 """
@@ -23,6 +23,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 CALL = re.compile(r"^heed_folder\(([^)]*)\)", re.MULTILINE)
 KEYWORDS = {"LEAF", "DEPENDS", "LINK", "LINK_PUBLIC"}
 PUBLIC = "include/heed"
+BINDINGS = "bindings"
 SUFFIXES = {".h", ".cpp", ".inc"}
 
 
@@ -110,7 +111,7 @@ def target_of(quote, name, file, root, folders):
 
 def public_breach(house, own, header, handle_of_own):
     """Why `own` may not include the public header, or None."""
-    if header not in house.handles or own == "cli":
+    if header not in house.handles or own in ("cli", BINDINGS):
         return None
     implementer = house.handles[header]
     if own == PUBLIC:
@@ -127,6 +128,8 @@ def breach(house, own, target):
         return None
     if own == PUBLIC:
         return f"a public header may not include {target}/"
+    if own == BINDINGS:
+        return f"bindings stand on <heed/...> alone and may not include {target}/"
     if own == "cli":
         reachable = folders[target].leaf and target in folders[own].depends
         return None if reachable else f"cli stands on <heed/...> and leaves alone and may not include {target}/"
@@ -162,11 +165,11 @@ def check(root):
     root = house.root
     breaches = []
     used = {}
-    files = [f for top in ("src", "include") for f in sorted((root / top).rglob("*")) if f.suffix in SUFFIXES]
+    files = [f for top in ("src", "include", BINDINGS) for f in sorted((root / top).rglob("*")) if f.suffix in SUFFIXES]
     for file in files:
         shown = file.relative_to(root)
-        if shown.parts[0] == "include":
-            own = PUBLIC
+        if shown.parts[0] in ("include", BINDINGS):
+            own = PUBLIC if shown.parts[0] == "include" else BINDINGS
         else:
             own = folder_of(file.relative_to(root / "src").parts, house.folders)
             if own is None:

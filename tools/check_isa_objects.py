@@ -4,8 +4,8 @@
     tools/check_isa_objects.py OBJECT...
 
 An inline function or a template that such an object emits is a weak symbol, and the linker keeps one copy for the whole
-program: if it keeps this one, a processor without the instruction set stops on it. So objects named *_avx*.cpp.o may
-define no weak symbols. Give helpers in those files internal linkage.
+program: if it keeps this one, a processor without the instruction set stops on it. So objects named *_avx*.cpp.o or
+*_neon*.cpp.o may define no weak symbols. Give helpers in those files internal linkage.
 """
 
 import pathlib
@@ -16,7 +16,7 @@ import sys
 # CMake passes a list of objects as one argument with semicolons.
 OBJECTS = [pathlib.Path(o) for argument in sys.argv[1:] for o in argument.split(";")]
 WEAK = re.compile(r"^[0-9a-f]* +[WVu] (.*)$", re.MULTILINE)
-LIMITED = re.compile(r"_avx[0-9a-z]*\.cpp\.o$")
+LIMITED = re.compile(r"_(avx|neon)[0-9a-z]*\.cpp\.o$")
 
 
 def main():

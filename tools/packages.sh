@@ -18,6 +18,8 @@ packages_test=(
 # For the linter, the syntax of scripts, the sanitizers and the fuzzers, which only CI runs every time. mold links the
 # many programs of tests in less time.
 packages_lint=(clang-tidy nodejs clang libclang-rt-dev mold)
+# To cross-compile for 64-bit ARM and to run that; tools/arm64_sysroot fetches the libraries.
+packages_arm64=(g++-aarch64-linux-gnu qemu-user)
 
 # need_packages PACKAGE...: installs what is missing, as root or through sudo; silent when nothing is.
 need_packages() {

@@ -24,8 +24,10 @@ Command plan_command();
 Command perplexity_command();
 Command prepare_command();
 Command quantize_command();
+Command recipe_command();
 Command report_command();
 Command score_command();
+Command self_describe_command(const Command& program);  // of all other commands
 Command serve_command();
 Command shortlist_command();
 Command tag_command();

@@ -29,6 +29,7 @@ struct Option {
   Presence presence = Presence::optional;
   std::string needs;                                 // the option without which this one is refused; empty: none
   std::string standard;                              // the default, for the help; empty: not shown
+  std::vector<std::string_view> names = {};          // of the values of an enum, for completion
   std::function<void(const std::string& text)> set;  // throws ConfigError, which names the option
 
   bool is_called(std::string_view word) const { return word == name || (!old_name.empty() && word == old_name); }
@@ -55,12 +56,23 @@ Option option(const std::string& names, std::optional<double>& target, std::stri
 // Calls `set` with the word each time the option is given.
 Option option_each_time(const std::string& names, std::function<void(const std::string& text)> set, std::string help);
 
+template <class Value, size_t kCount>
+std::vector<std::string_view> names_of(const std::array<NamedValue<Value>, kCount>& values) {
+  std::vector<std::string_view> names;
+  names.reserve(kCount);
+  for (const auto& [name, value] : values) {
+    names.push_back(name);
+  }
+  return names;
+}
+
 // One of an enum's names (kFooNames).
 template <class Value, size_t kCount>
 Option option(const std::string& names, Value& target, const std::array<NamedValue<Value>, kCount>& values,
               std::string help) {
   std::string standard(name_among(values, target));
   Option made = option(names, standard, std::move(help));
+  made.names = names_of(values);
   made.set = [what = made.name, &target, &values](const std::string& text) {
     target = value_named(what, text, values);
   };
@@ -73,6 +85,7 @@ Option option(const std::string& names, std::optional<Value>& target,
               const std::array<NamedValue<Value>, kCount>& values, std::string help) {
   std::optional<std::string> standard;
   Option made = option(names, standard, std::move(help));
+  made.names = names_of(values);
   made.set = [what = made.name, &target, &values](const std::string& text) {
     target = value_named(what, text, values);
   };
@@ -120,6 +133,9 @@ std::vector<Option> joined(std::initializer_list<std::vector<Option>> parts);
 // Which jobs run a command: those of one process alone, or those of several ranks too.
 enum class Processes : uint8_t { one, several };
 
+// Whether help and messages name a command. Hidden ones serve those who build and package heed.
+enum class Shown : uint8_t { yes, hidden };
+
 // Has either `commands` or `run`, not both.
 struct Command {
   std::string name;
@@ -130,6 +146,7 @@ struct Command {
   std::function<void()> run;  // after all options have been set
   std::string footer;         // examples and other remarks
   std::string version;        // what --version prints; empty: there is no such option
+  Shown shown = Shown::yes;
 };
 
 }  // namespace heed::cli

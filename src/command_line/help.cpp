@@ -11,10 +11,6 @@ namespace {
 constexpr size_t kColumns = 100;
 constexpr size_t kMaxNameWidth = 30;  // a longer one gets a line of its own
 
-struct Row {
-  std::string name, text;
-};
-
 std::string shown_name(const Option& option) {
   return option.is_positional() || option.value.empty() ? option.name : option.name + " " + option.value;
 }
@@ -53,34 +49,47 @@ std::string wrapped(std::string_view text, size_t margin) {
   return result;
 }
 
-std::string section(std::string_view title, const std::vector<Row>& rows) {
+std::string section(std::string_view title, const std::vector<HelpRow>& rows) {
+  const auto shown = [](const HelpRow& row) { return row.value.empty() ? row.name : row.name + " " + row.value; };
   size_t width = 0;
-  for (const Row& row : rows) {
-    width = std::max(width, row.name.size() <= kMaxNameWidth ? row.name.size() : 0);
+  for (const HelpRow& row : rows) {
+    const size_t length = shown(row).size();
+    width = std::max(width, length <= kMaxNameWidth ? length : 0);
   }
   const size_t margin = width + 4;
   std::string text = fmt::format("\n{}:\n", title);
-  for (const Row& row : rows) {
-    text += row.name.size() <= width ? fmt::format("  {:<{}}  ", row.name, width)
-                                     : fmt::format("  {}\n{}", row.name, std::string(margin, ' '));
+  for (const HelpRow& row : rows) {
+    const std::string name = shown(row);
+    text += name.size() <= width ? fmt::format("  {:<{}}  ", name, width)
+                                 : fmt::format("  {}\n{}", name, std::string(margin, ' '));
     text += wrapped(row.text, margin) + "\n";
   }
   return text;
 }
 
-std::vector<Row> rows_of_options(const Command& command) {
-  std::vector<Row> rows;
+}  // namespace
+
+std::vector<HelpRow> rows_of_options(const Command& command) {
+  std::vector<HelpRow> rows;
   for (const Option& option : command.options) {
-    rows.push_back({shown_name(option), shown_help(option)});
+    rows.push_back({option.name, option.is_positional() ? std::string() : option.value, shown_help(option)});
   }
-  rows.push_back({std::string(kHelp), "show this"});
+  rows.push_back({std::string(kHelp), "", "show this"});
   if (!command.version.empty()) {
-    rows.push_back({std::string(kVersion), "show the version"});
+    rows.push_back({std::string(kVersion), "", "show the version"});
   }
   return rows;
 }
 
-}  // namespace
+std::vector<HelpRow> rows_of_commands(const Command& command) {
+  std::vector<HelpRow> rows;
+  for (const Command& one : command.commands) {
+    if (one.shown == Shown::yes) {
+      rows.push_back({one.name, "", one.summary});
+    }
+  }
+  return rows;
+}
 
 std::string usage(const Command& command, std::string_view path) {
   std::string text(path);
@@ -97,11 +106,7 @@ std::string usage(const Command& command, std::string_view path) {
 std::string help(const Command& command, std::string_view path) {
   std::string text = fmt::format("{}: {}\n\nUsage: {}\n", path, command.summary, usage(command, path));
   if (!command.commands.empty()) {
-    std::vector<Row> rows;
-    for (const Command& one : command.commands) {
-      rows.push_back({one.name, one.summary});
-    }
-    text += section("Commands", rows);
+    text += section("Commands", rows_of_commands(command));
   }
   text += section("Options", rows_of_options(command));
   return command.footer.empty() ? text : text + "\n" + command.footer + "\n";

@@ -183,7 +183,11 @@ struct Step {
     }
     message = unknown("option", word, names);
   } else {
-    std::ranges::transform(at.command->commands, std::back_inserter(names), &Command::name);
+    for (const Command& one : at.command->commands) {
+      if (one.shown == Shown::yes) {
+        names.push_back(one.name);
+      }
+    }
     message = unknown("command", word, names);
   }
   const size_t space = at.path.find(' ');

@@ -99,8 +99,9 @@ void TextReader::read(std::span<const EncodedText> texts, const Reading& reading
   for (const Texts& batch : call.batches) {
     waiting_tokens_ += tokens_of(texts, batch);
   }
-  lanes_.turn_until([&call] { return call.left == 0; }, lock, call_ended_,
-                    alone && call.batches.size() == 1 ? Lanes::Caller::takes_turns : Lanes::Caller::waits);
+  const bool takes_turns = alone && call.batches.size() == 1;
+  lock.unlock();
+  lanes_.turn_until(*call.ended, takes_turns ? Lanes::Caller::takes_turns : Lanes::Caller::waits);
   if (call.failure) {
     std::rethrow_exception(call.failure);
   }
@@ -114,8 +115,9 @@ Workload TextReader::workload() const {
 
 // Reads one batch.
 bool TextReader::take_turn(Backend& backend) {
+  EndedCalls calls;
   std::unique_lock lock(mutex_);
-  drop_ended_calls();
+  drop_ended_calls(calls);
   std::vector<Part> parts = next_batch();
   if (parts.empty()) {
     return false;
@@ -129,13 +131,13 @@ bool TextReader::take_turn(Backend& backend) {
     }
   }
   lock.lock();
-  std::ranges::for_each(parts, [this](const Part& part) { end(part); });
+  std::ranges::for_each(parts, [&](const Part& part) { end(part, calls); });
   return !waiting_.empty();
 }
 
 // Nobody reads what is left of a call that is interrupted or has failed.
-void TextReader::drop_ended_calls() {
-  waiting_.remove_if([this](Call& call) {
+void TextReader::drop_ended_calls(EndedCalls& calls) {
+  waiting_.remove_if([&](Call& call) {
     call.interrupted = state_of(call.interruption);
     if (call.interrupted == Interrupted::no && !call.failure) {
       return false;
@@ -146,7 +148,9 @@ void TextReader::drop_ended_calls() {
       workload_.waiting -= std::ssize(batch);
       call.left -= batch.size();
     }
-    call_ended_.notify_all();
+    if (call.left == 0) {
+      calls.add(call.ended);
+    }
     return true;
   });
 }
@@ -201,13 +205,13 @@ void TextReader::run(std::span<Part> parts, Backend& backend) const {
   }
 }
 
-void TextReader::end(const Part& part) {
+void TextReader::end(const Part& part, EndedCalls& calls) {
   Call& call = *part.call;
   workload_.running -= std::ssize(*part.texts);
   call.failure = call.failure ? call.failure : part.failure;
   call.left -= part.texts->size();
   if (call.left == 0) {
-    call_ended_.notify_all();
+    calls.add(call.ended);
   }
 }
 

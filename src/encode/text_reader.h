@@ -1,12 +1,13 @@
 // A model that reads texts, in batches that calls share.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <vector>
 
+#include "base/call_end.h"
 #include "base/fair_queue.h"
 #include "base/interruption.h"
 #include "encode/encoder_texts.h"
@@ -62,6 +63,7 @@ class TextReader {
     size_t left = 0;  // texts that are not done
     Interrupted interrupted = Interrupted::no;
     std::exception_ptr failure = nullptr;
+    std::shared_ptr<CallEnd> ended = std::make_shared<CallEnd>();
   };
   // A batch of a call, which is perhaps part of a larger one.
   struct Part {
@@ -71,16 +73,15 @@ class TextReader {
   };
 
   bool take_turn(Backend& backend);
-  void drop_ended_calls();
+  void drop_ended_calls(EndedCalls& calls);
   std::vector<Part> next_batch();
   void run(std::span<Part> parts, Backend& backend) const;
-  void end(const Part& part);
+  void end(const Part& part, EndedCalls& calls);
 
   const AnyModel& model_;
   DType storage_;
 
-  mutable std::mutex mutex_;  // of all below
-  std::condition_variable call_ended_;
+  mutable std::mutex mutex_;    // of all below
   FairQueue<Call> waiting_;     // with batches that nobody has
   int64_t waiting_tokens_ = 0;  // of these
   Workload workload_;

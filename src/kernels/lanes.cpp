@@ -52,13 +52,19 @@ void Lanes::run_whole(Job& job) {
   }
 }
 
+// A lane at work looks for its next turn by itself.
 void Lanes::call_turns() {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   start();
+  bool rests = false;
   for (Lane& lane : lanes_) {
+    rests = rests || (!lane.works && !lane.has_turn);
     lane.has_turn = true;
   }
-  work_came_.notify_all();
+  lock.unlock();
+  if (rests) {
+    work_came_.notify_all();
+  }
 }
 
 void Lanes::call_turn(size_t lane, std::chrono::steady_clock::time_point when) {
@@ -87,20 +93,13 @@ void Lanes::take_turns(const std::function<bool()>& wanted) {
   release_whole();
 }
 
-void Lanes::turn_until(const std::function<bool()>& done, std::unique_lock<std::mutex>& lock,
-                       std::condition_variable& changed, Caller caller) {
+void Lanes::turn_until(CallEnd& end, Caller caller) {
   if (caller == Caller::takes_turns) {
-    std::mutex& mutex = *lock.mutex();
-    lock.unlock();
-    take_turns([&] {
-      const std::lock_guard again(mutex);
-      return !done();
-    });
-    lock.lock();
+    take_turns([&end] { return !end.has_come(); });
   }
-  if (!done()) {
+  if (!end.has_come()) {
     call_turns();
-    changed.wait(lock, done);
+    end.wait();
   }
 }
 

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/call_end.h"
 #include "kernels/kernels.h"
 
 namespace heed {
@@ -43,11 +44,9 @@ class Lanes {
   // lanes are called, or wanted() is false after one; then the lane goes on by itself. Nothing where something else
   // runs.
   void take_turns(const std::function<bool()>& wanted);
-  // Returns when done() holds. A turn makes it true with the lock's mutex held, and notifies `changed`. A caller that
-  // takes turns itself need not wait for a thread.
+  // Returns when the end has come, which turns bring about. A caller that takes turns itself need not wait for a thread.
   enum class Caller : uint8_t { takes_turns, waits };
-  void turn_until(const std::function<bool()>& done, std::unique_lock<std::mutex>& lock,
-                  std::condition_variable& changed, Caller caller);
+  void turn_until(CallEnd& end, Caller caller);
   // Ends the threads when what was to run has run. The lanes' backends stay, for what has memory of theirs.
   void stop();
 

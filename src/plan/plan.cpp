@@ -7,6 +7,7 @@
 #include "plan/layouts/plan_ranks.h"
 #include "plan/model_cost.h"
 #include "plan/muon_cost.h"
+#include "plan/recipe_plan.h"
 #include "plan/short_run.h"
 #include "train/learner/weight_treatments.h"
 #include "train/run/trainer.h"
@@ -103,7 +104,10 @@ PlanMemory memory_of(const Recipe& recipe, const ModelConfig& config, const Plan
 }  // namespace
 
 ModelPlan plan_model(const PlanOptions& options) {
-  const Recipe recipe = read_recipe(options.recipe, options.overrides);
+  return plan_recipe(read_recipe(options.recipe, options.overrides), options);
+}
+
+ModelPlan plan_recipe(const Recipe& recipe, const PlanOptions& options) {
   const ModelConfig config = sized_model(recipe, options.recipe);
   const PlanBatch batch = batch_of(recipe, options.length);
   const int64_t length = std::max(batch.source_length, batch.target_length);

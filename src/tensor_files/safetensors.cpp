@@ -78,6 +78,34 @@ std::string header_text(std::span<const TensorSource> tensors, const std::vector
   return text + header;
 }
 
+// Returns their checksum.
+std::string write_tensors(AtomicFile& file, std::span<const TensorSource> tensors, const std::vector<uint64_t>& ends,
+                          const std::string& where) {
+  Checksum checksum;
+  uint64_t written = 0;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    tensors[i].bytes([&](std::span<const std::byte> bytes) {
+      require(bytes.size() <= ends[i] - written, where, "tensor '{}' gives more bytes than its shape holds",
+              shown(tensors[i].name));
+      file.write(bytes.data(), bytes.size());
+      checksum.add_part(bytes);
+      written += bytes.size();
+    });
+    checksum.end_parts();
+    require(written == ends[i], where, "tensor '{}' gives {} bytes too few", shown(tensors[i].name), ends[i] - written);
+  }
+  return checksum.text();
+}
+
+std::string checksum_of(std::span<const TensorSource> tensors) {
+  Checksum checksum;
+  for (const TensorSource& tensor : tensors) {
+    tensor.bytes([&](std::span<const std::byte> bytes) { checksum.add_part(bytes); });
+    checksum.end_parts();
+  }
+  return checksum.text();
+}
+
 // Also where one character of the checksum's own key was damaged.
 bool is_of_heed(const TensorFile& file) {
   return std::ranges::any_of(file.metadata(), [](const auto& entry) {
@@ -134,31 +162,27 @@ void write_safetensors(const std::filesystem::path& target, std::span<const Tens
                        const Metadata& metadata) {
   const std::string where = target.string();
   const std::vector<uint64_t> ends = lay_out(tensors, where);
-  const std::string header = header_text(tensors, ends, metadata, where);
   AtomicFile file(target);
-  file.write(header);
-  uint64_t written = 0;
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    tensors[i].bytes([&](std::span<const std::byte> bytes) {
-      require(bytes.size() <= ends[i] - written, where, "tensor '{}' gives more bytes than its shape holds",
-              shown(tensors[i].name));
-      file.write(bytes.data(), bytes.size());
-      written += bytes.size();
-    });
-    require(written == ends[i], where, "tensor '{}' gives {} bytes too few", shown(tensors[i].name), ends[i] - written);
-  }
+  file.write(header_text(tensors, ends, metadata, where));
+  write_tensors(file, tensors, ends, where);
   file.commit();
 }
 
+// The header comes first and has the checksum of what follows. So that each tensor is read once, it is written again
+// when the checksum is known; a pipe takes it only once.
 void write_checked_safetensors(const std::filesystem::path& target, std::span<const TensorSource> tensors,
                                Metadata metadata) {
-  Checksum checksum;
-  for (const TensorSource& tensor : tensors) {
-    tensor.bytes([&](std::span<const std::byte> bytes) { checksum.add_part(bytes); });
-    checksum.end_parts();
+  const std::string where = target.string();
+  const std::vector<uint64_t> ends = lay_out(tensors, where);
+  AtomicFile file(target);
+  metadata[kChecksum] = file.in_place() ? checksum_of(tensors) : Checksum().text();
+  file.write(header_text(tensors, ends, metadata, where));
+  const std::string checksum = write_tensors(file, tensors, ends, where);
+  if (!file.in_place()) {
+    metadata[kChecksum] = checksum;
+    file.replace_beginning(header_text(tensors, ends, metadata, where));
   }
-  metadata[kChecksum] = checksum.text();
-  write_safetensors(target, tensors, metadata);
+  file.commit();
 }
 
 std::string checksum_of_tensors(const TensorFile& file) {

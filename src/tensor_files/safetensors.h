@@ -55,7 +55,7 @@ TensorSource tensor_source(const TensorFile& file, const StoredTensor& tensor);
 void write_safetensors(const std::filesystem::path& target, std::span<const TensorSource> tensors,
                        const Metadata& metadata);
 
-// The same for our own files, with a checksum of the tensors in the metadata. Requests the bytes twice.
+// The same for our own files, with a checksum of the tensors in the metadata.
 void write_checked_safetensors(const std::filesystem::path& target, std::span<const TensorSource> tensors,
                                Metadata metadata);
 // That checksum of a file's tensors, whether its metadata have it or not.

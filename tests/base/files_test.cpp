@@ -43,6 +43,19 @@ TEST_F(Files, AreReadAsWritten) {
   EXPECT_EQ(entries(), 1U);
 }
 
+// Parts that are larger than the buffer are written past it.
+TEST_F(Files, HaveTheirPartsInOrderAndMayBeginAnew) {
+  const std::string large(5'000'000, 'l');
+  AtomicFile file(folder_ / "a");
+  for (const std::string_view part : {std::string_view("head"), std::string_view(large), std::string_view("middle")}) {
+    file.write(part);
+  }
+  file.replace_beginning("HE");
+  file.write("tail");
+  file.commit();
+  EXPECT_EQ(read_file(folder_ / "a"), "HEad" + large + "middletail");
+}
+
 TEST(PlainName, IsTheNameOfAFileNotAPath) {
   for (const char* const name : {"a", ".a", "a.b", "..a", "ä b"}) {
     EXPECT_TRUE(is_plain_name(name)) << name;

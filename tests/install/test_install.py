@@ -57,6 +57,34 @@ class InstallTest(unittest.TestCase):
         self.assertEqual(found.stdout, expected.stdout)
         self.assertEqual(found.stdout.count("\n"), 2)
 
+    def test_manual_pages_and_completion_are_installed(self):
+        shared = self.prefix / "share"
+        pages = [page.name.removesuffix(".gz") for page in (shared / "man" / "man1").iterdir()]
+        self.assertIn("heed-tokenizer-train.1", pages)
+        for script in ("bash-completion/completions/heed", "zsh/vendor-completions/_heed", "fish/vendor_completions.d/heed.fish"):
+            self.assertIn("translate", (shared / script).read_text())
+
+    def test_a_project_in_c_finds_the_library_by_cmake(self):
+        project = self.path / "project-c"
+        shutil.copytree(SOURCE / "examples" / "c", project)
+        shutil.copy(SOURCE / "tests" / "install" / "c" / "CMakeLists.txt", project)
+        self.check("cmake", "-S", project, "-B", self.path / "built-c", "-G", GENERATOR, f"-DCMAKE_PREFIX_PATH={self.prefix}")
+        self.check("cmake", "--build", self.path / "built-c")
+        found = run(self.path / "built-c" / "translate", self.model, input="ein Hund\n")
+        self.assertEqual((found.returncode, found.stderr), (0, ""))
+
+    def test_a_project_in_c_finds_the_library_by_pkg_config_also_after_a_move(self):
+        moved = self.path / "moved"
+        shutil.copytree(self.prefix, moved, symlinks=True)
+        configuration = next(moved.rglob("heed.pc"))
+        flags = run("pkg-config", "--cflags", "--libs", "heed", env={**os.environ, "PKG_CONFIG_PATH": str(configuration.parent)})
+        self.assertIn(str(moved), flags.stdout)
+        program = self.path / "by-pkg-config"
+        self.check("cc", SOURCE / "examples" / "c" / "translate.c", "-o", program, *flags.stdout.split())
+        library = next(moved.rglob("libheed.so")).parent
+        found = run(program, self.model, input="ein Hund\n", env={**os.environ, "LD_LIBRARY_PATH": str(library)})
+        self.assertEqual((found.returncode, found.stderr), (0, ""))
+
     def test_errors_of_the_example_are_one_line(self):
         found = run(self.example, self.path / "nothing")
         self.assertEqual((found.returncode, found.stdout), (1, ""))

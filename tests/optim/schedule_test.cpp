@@ -38,6 +38,15 @@ TEST(Schedule, CosineEndsAtItsFinalRate) {
   EXPECT_NEAR(learning_rate(schedule, 500), 0.1, 1e-12);
 }
 
+TEST(Schedule, TimedCosineFollowsTheShareOfTheTime) {
+  const ScheduleConfig schedule{.kind = ScheduleKind::timed_cosine, .peak = 1.0, .final = 0.1, .warmup = 10};
+  EXPECT_EQ(learning_rate(schedule, 1000, 0.0), 1.0);
+  EXPECT_NEAR(learning_rate(schedule, 1000, 0.5), 0.55, 1e-12);
+  EXPECT_NEAR(learning_rate(schedule, 5, 0.5), 0.275, 1e-12) << "half of the warm-up";
+  EXPECT_NEAR(learning_rate(schedule, 10, 1.0), 0.1, 1e-12);
+  EXPECT_NEAR(learning_rate(schedule, 10, 1.5), 0.1, 1e-12);
+}
+
 TEST(Schedule, RefusesInvalidSettings) {
   const auto refuse = [](const ScheduleConfig& schedule) { EXPECT_THROW(schedule.validate(), ConfigError); };
   refuse({.peak = 0.0});
@@ -46,6 +55,7 @@ TEST(Schedule, RefusesInvalidSettings) {
   refuse({.warmup = -1});
   refuse({.length = -1});
   refuse({.kind = ScheduleKind::cosine, .warmup = 10, .length = 10});
+  refuse({.kind = ScheduleKind::timed_cosine, .length = 10});
 }
 
 }  // namespace

@@ -149,21 +149,32 @@ class Inside(ServerTest):
         fields = {"model": "t", "text": "ein hund läuft", "beam": 4, "n_best": 4, "tokens": True}
         plain, traced = self.ask("/heed/translate", fields)["lines"][0], self.ask("/heed/translate", {**fields, "trace": True})["lines"][0]
         self.assertNotIn("steps", plain)
-        steps = traced.pop("steps")
+        steps, places = traced.pop("steps"), [one.pop("place") for one in traced["translations"]]
+        self.assertTrue(traced.pop("steps_complete"))
         self.assertEqual(traced, plain)
         paths = {}
         for number, step in enumerate(steps):
-            self.assertLessEqual(len([one for one in step if not one["finished"]]), 4)
+            self.assertLessEqual(len([one for one in step if one["fate"] == "went-on"]), 4)
+            self.assertEqual({one["group"] for one in step}, {0})
             for rank, one in enumerate(step):
                 before = paths[number - 1, one["parent"]] if one["parent"] >= 0 else ([], 0.0)
                 self.assertEqual(one["parent"] < 0, number == 0)
                 paths[number, rank] = (before[0] + [one["piece"]], before[1] + one["log_probability"])
                 self.assertAlmostEqual(one["total"], paths[number, rank][1], places=4)
-        pieces = [path for path, _ in paths.values()]
-        for translation in plain["translations"]:
-            self.assertIn([token["piece"] for token in translation["each"]], pieces)
+        for translation, (step, rank) in zip(plain["translations"], places):
+            self.assertEqual([token["piece"] for token in translation["each"]], paths[step, rank][0])
+            self.assertEqual(steps[step][rank]["fate"], "ended")
+            self.assertAlmostEqual(steps[step][rank]["score"], translation["score"], places=5)
 
-    def test_steps_with_a_prefix_begin_after_it(self):
+    def test_the_steps_of_groups_and_of_alternatives_are_listed(self):
+        for more in ({"beam": 4, "groups": 2, "n_best": 2}, {"beam": 1, "alternatives": 3}):
+            answer = self.ask("/heed/translate", {"model": "t", "text": "ein hund", "trace": True, **more})["lines"][0]
+            self.assertGreater(len({one["group"] for one in answer["steps"][1]}), 1, more)
+            for translation in answer["translations"]:
+                step, number = translation["place"]
+                self.assertEqual(answer["steps"][step][number]["fate"], "ended")
+
+    def test_steps_begin_with_the_prefix(self):
         answer = self.ask("/heed/translate", {"model": "t", "text": "ein hund", "prefix": "a", "beam": 2, "trace": True, "tokens": True})["lines"][0]
         self.assertEqual({one["parent"] for one in answer["steps"][0]}, {-1})
         self.assertEqual(answer["translations"][0]["tokens"], len(answer["translations"][0]["each"]))

@@ -38,6 +38,7 @@ GOOD = {
     "src/trial/trial.cpp": '#include "ops/linear.h"\n#include "heed/error.h"\n',
     "src/cli/main.cpp": '#include <heed/model.h>\n#include "cli/train.h"\n#include "trial/trial.h"\n#include "words/word.h"\n',
     "src/words/word.h": '#include "base/error.h"\n',
+    "bindings/c/a.cpp": '#include "heed.h"\n#include <heed/model.h>\n#include "heed/error.h"\n',
     "include/heed/error.h": "#include <string>\n",
     "include/heed/model.h": "#include <heed/error.h>\n",
 }
@@ -105,6 +106,10 @@ class CheckFloors(unittest.TestCase):
 
     def test_a_value_type_knows_a_handle(self):
         self.expect_breach("include/heed/a.h", "#include <heed/model.h>\n", "include/heed/a.h:1:", "a handle of api/")
+
+    def test_a_binding_goes_behind_the_public_headers(self):
+        self.expect_breach("bindings/c/b.h", '#include "base/error.h"\n', "bindings/c/b.h:1:", "stand on <heed/...> alone")
+        self.expect_breach("bindings/c/b.h", "#include <api/model.h>\n", "bindings/c/b.h:1:", "stand on <heed/...> alone")
 
     def test_a_dependency_that_nothing_uses(self):
         self.expect_breach(

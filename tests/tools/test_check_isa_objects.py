@@ -30,6 +30,7 @@ class CheckIsaObjects(unittest.TestCase):
         status, output = self.run_on("gemm_avx512bf16.cpp", text)
         self.assertEqual(status, 1)
         self.assertIn("shares 'twice(int)'", output)
+        self.assertEqual(self.run_on("gemm_neoni8mm.cpp", text), (status, output.replace("avx512bf16", "neoni8mm")))
         self.assertEqual(self.run_on("gemm.cpp", text), (0, ""))
 
 

@@ -4,14 +4,15 @@ import {pieceParts, percent} from './words.js';
 
 const across = 92, down = 34, wide = 74, high = 24, margin = 14;
 
-// `steps`: for each step, hypotheses {parent, piece, log_probability, total, finished}, best first; a parent is a
-// number in the step before. `written`: the pieces of what the search chose.
-export function drawBeam(parent, steps, written) {
+// `steps`: for each step, hypotheses {parent, group, piece, log_probability, total, score, fate}; a parent is a number in
+// the step before. `places`: [step, hypothesis] where each translation ended, the best first.
+export function drawBeam(parent, steps, places) {
   parent.textContent = '';
   if (!steps.length) return;
   const most = Math.max(...steps.map(step => step.length));
   const nodes = steps.map((step, s) => step.map((hypothesis, h) => ({...hypothesis, s, h, x: margin + s * across, y: 26 + h * down, lives: false, best: false})));
-  mark(nodes, written);
+  mark(nodes, places);
+  const groups = new Set(nodes.flat().map(node => node.group)).size;
   const width = margin * 2 + steps.length * across, height = 34 + most * down;
   const frame = make(parent, 'div', {class: 'scroll beam', tabindex: '0', role: 'region', 'aria-label': 'The beam, step by step'});
   const drawing = document.createElementNS(document.querySelector('svg').namespaceURI, 'svg');
@@ -31,31 +32,35 @@ export function drawBeam(parent, steps, written) {
   }
   for (const node of all) {
     const group = make(drawing, 'g', {class: 'node ' + classOf(node)});
-    make(group, 'title', {}, `${node.piece}: ${percent(node.log_probability)} here` + (isNumber(node.total) ? `, log-probability ${node.total.toFixed(2)} so far` : ''));
-    make(group, 'rect', {x: node.x, y: node.y, width: wide, height: high, rx: node.finished ? 12 : 5});
+    make(group, 'title', {}, `${node.piece}: ${percent(node.log_probability)} here, log-probability ${node.total.toFixed(2)} so far` +
+                              (groups > 1 ? `, group ${node.group + 1}` : '') + (node.rank ? `, translation ${node.rank}` : ''));
+    make(group, 'rect', {x: node.x, y: node.y, width: wide, height: high, rx: node.fate === 'ended' ? 12 : 5});
     const {space, text} = pieceParts(node.piece), short = text.length > 9 ? text.slice(0, 8) + '…' : text;
     const label = make(group, 'text', {x: node.x + wide / 2, y: node.y + 16});
     if (space && node.s) make(label, 'tspan', {class: 'space'}, '␣');
     label.append(short);
   }
-  make(parent, 'p', {class: 'hint'}, 'The best hypotheses are on top. The likelier a step is, the thicker is its line. The coloured path became the translation; faint paths were given up; hypotheses in rounded boxes ended.');
+  make(parent, 'p', {class: 'hint'}, (groups > 1 ? 'Each group has its best hypotheses on top. ' : 'The best hypotheses are on top. ') +
+    'The likelier a step is, the thicker is its line. The coloured path became the translation, and paths in full strength the others of the list; faint hypotheses were dropped; those in rounded boxes ended.');
   const fold = addFold(parent, 'As a table');
-  fold.addEventListener('toggle', () => addTable(fold, {caption: 'The beam by step', columns: ['Step', 'Rank', 'Token', 'Goes on from', 'Probability', 'Log-probability so far'],
-    rows: nodes.flat().map(node => [String(node.s + 1), String(node.h + 1), node.piece, node.from ? `${node.from.h + 1}: ${node.from.piece}` : 'the beginning',
-                                    percent(node.log_probability), isNumber(node.total) ? node.total.toFixed(3) : ''])}), {once: true});
+  fold.addEventListener('toggle', () => addTable(fold, {caption: 'The beam by step', columns: ['Step', 'Number', 'Group', 'Token', 'Goes on from', 'Probability', 'Log-probability so far', 'Score', 'Then'],
+    rows: nodes.flat().map(node => [String(node.s + 1), String(node.h + 1), String(node.group + 1), node.piece, node.from ? `${node.from.h + 1}: ${node.from.piece}` : 'the beginning',
+                                    percent(node.log_probability), node.total.toFixed(3), node.score.toFixed(3),
+                                    node.rank ? `translation ${node.rank}` : {'went-on': 'went on', ended: 'ended', dropped: 'dropped'}[node.fate]])}), {once: true});
 }
 
-function classOf(node) { return (node.best ? 'best' : node.lives ? 'lives' : 'dead') + (node.finished ? ' finished' : ''); }
+function classOf(node) { return (node.best ? 'best' : node.lives ? 'lives' : 'dead') + (node.fate === 'ended' ? ' finished' : ''); }
 
-// What led to an end, and what led to the best one.
-function mark(nodes, written) {
-  const ends = nodes.flat().filter(node => node.finished);
+// What led to the translations, and what to the best one.
+function mark(nodes, places) {
   for (let s = 1; s < nodes.length; ++s) for (const node of nodes[s]) node.from = nodes[s - 1][node.parent];
-  const last = nodes[nodes.length - 1], pathOf = node => node ? [...pathOf(node.from), node.piece] : [];
-  // A prefix goes before the first step.
-  const best = (ends.length ? ends : last).find(node => pathOf(node).join(' ') === written.slice(-node.s - 1).join(' ')) || last[0];
-  for (const end of ends.length ? ends : last) for (let node = end; node; node = node.from) node.lives = true;
-  for (let node = best; node; node = node.from) node.best = true;
+  places.forEach(([step, hypothesis], i) => {
+    nodes[step][hypothesis].rank = i + 1;
+    for (let node = nodes[step][hypothesis]; node; node = node.from) {
+      node.lives = true;
+      node.best ||= i === 0;
+    }
+  });
 }
 
 function bestText(nodes) {

@@ -239,9 +239,8 @@ async function readBeam() {
   try {
     const answer = await newestBeam.run(signal =>
       postWith({trace: true}, 'heed/translate', {...options(), text: line.text, tokens: true, ...(prefixes[current] ? {prefix: prefixes[current]} : {})}, signal));
-    const steps = answer && (answer.lines[0].steps || []).map(step => step.hypotheses || step);
-    if (steps && steps.length) drawBeam(box, steps, (answer.lines[0].translations[0].each || []).map(token => token.piece));
-    else if (steps) empty(box, 'This server does not say how the beam grew.');
+    if (answer && answer.lines[0].steps.length) drawBeam(box, answer.lines[0].steps, answer.lines[0].translations.map(one => one.place).filter(Boolean));
+    else if (answer) empty(box, 'There is nothing to translate.');
   } catch (error) {
     empty(box, error.message);
   }

@@ -5,11 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "heed/types/beam_trace.h"
 #include "heed/types/interruption.h"
 #include "heed/types/names.h"
 #include "heed/types/sharing.h"
@@ -37,7 +39,7 @@ enum class EarlyStopping : uint8_t { on, off, never };
 inline constexpr std::array<NamedValue<EarlyStopping>, 3> kEarlyStoppingNames{
     {{"true", EarlyStopping::on}, {"false", EarlyStopping::off}, {"never", EarlyStopping::never}}};
 
-// Whether the steps of a line's search are listed. Not with groups or alternatives.
+// Whether the steps of a line's search are listed.
 enum class SearchSteps : uint8_t { left_out, listed };
 
 //   score = (sum of log-probabilities l) / length^length_penalty      length: tokens of the translation and its end
@@ -83,16 +85,6 @@ struct TranslationOptions {
   SearchSteps steps = SearchSteps::left_out;
 };
 
-// A hypothesis that a step of a search kept, or that ended in it.
-struct SearchedToken {
-  int64_t parent = -1;  // which of the step before it continues; -1: the beginning, or the prefix
-  int32_t id = 0;
-  std::string piece;                   // the last token
-  double token_log_probability = 0.0;  // of the last token
-  double log_probability = 0.0;        // of the whole hypothesis
-  bool ended = false;
-};
-
 // Token `target` of the translation attends most to token `source` of the line; both count from 0.
 struct AlignedPair {
   int64_t source = 0, target = 0;
@@ -101,12 +93,15 @@ struct AlignedPair {
 struct Translation {
   std::string text;  // without line breaks
   double score = 0.0, log_probability = 0.0;
-  int64_t tokens = 0;  // the end included
+  int64_t tokens = 0;         // the end included
+  int64_t source_tokens = 0;  // that the model read, its marks included; 0 for a blank line
   std::vector<AlignedPair> alignment;
   // Where asked for: its tokens, the end included. Their offsets are those in the text before unknown words are copied.
   std::vector<ScoredToken> each = {};
-  // Where asked for, of a line's first translation: each step of its search, best first.
-  std::vector<std::vector<SearchedToken>> steps = {};
+  // Where asked for, of a line's first translation: how its beam grew; and where each translation ended in it, as far as
+  // that is listed.
+  BeamTrace trace = {};
+  std::optional<BeamPlace> place = {};
 };
 
 // Receives translations while they are written. All calls come from the thread that called translate(), so that the

@@ -141,6 +141,10 @@ AtomicFile::~AtomicFile() {
 void AtomicFile::write(const void* bytes, size_t size) {
   const char* from = static_cast<const char*>(bytes);
   while (size > 0) {
+    if (buffer_.empty() && size >= kBufferBytes) {
+      write_now(from, size);
+      return;
+    }
     const size_t part = std::min(size, kBufferBytes - buffer_.size());
     buffer_.insert(buffer_.end(), from, from + part);
     from += part;
@@ -152,14 +156,29 @@ void AtomicFile::write(const void* bytes, size_t size) {
 }
 
 void AtomicFile::flush() {
-  for (size_t written = 0; written < buffer_.size();) {
-    const ssize_t part = ::write(descriptor_, buffer_.data() + written, buffer_.size() - written);
+  write_now(buffer_.data(), buffer_.size());
+  buffer_.clear();
+}
+
+void AtomicFile::write_now(const char* bytes, size_t size) {
+  for (size_t written = 0; written < size;) {
+    const ssize_t part = ::write(descriptor_, bytes + written, size - written);
     if (part < 0 && errno != EINTR) {
       fail_with_reason("write");
     }
     written += part > 0 ? static_cast<size_t>(part) : 0;
   }
-  buffer_.clear();
+}
+
+void AtomicFile::replace_beginning(std::string_view text) {
+  flush();
+  if (::lseek(descriptor_, 0, SEEK_SET) != 0) {
+    fail_with_reason("write");
+  }
+  write_now(text.data(), text.size());
+  if (::lseek(descriptor_, 0, SEEK_END) < 0) {
+    fail_with_reason("write");
+  }
 }
 
 void AtomicFile::commit() {

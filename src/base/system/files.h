@@ -29,11 +29,15 @@ class AtomicFile {
 
   void write(const void* bytes, size_t size);
   void write(std::string_view text) { write(text.data(), text.size()); }
+  // Other bytes in place of the first that were written; not where it is in_place().
+  void replace_beginning(std::string_view text);
   void commit();
+  // Whether the target is no regular file, such as a pipe: what is written goes there at once, and stays.
+  bool in_place() const { return temporary_.empty(); }
 
  private:
-  bool in_place() const { return temporary_.empty(); }
   void flush();
+  void write_now(const char* bytes, size_t size);
   [[noreturn]] void fail_with_reason(std::string_view action) const;
 
   std::filesystem::path target_, temporary_;

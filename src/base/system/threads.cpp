@@ -43,6 +43,8 @@ void run_serially(int64_t tasks, void (*invoke)(void*, int64_t, int), void* cont
 void relax() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
 #endif
 }
 

@@ -2,16 +2,47 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
+#include <stdexcept>
 
 #include "cli/commands.h"
+#include "cli/options/proposal_options.h"
 #include "cli/output/train_display.h"
+#include "heed/ranks.h"
+#include "propose/proposal.h"
 
 namespace heed::cli {
 namespace {
 
-void run_training(const TrainOptions& options) {
+// The recipe that text alone leads to, beside the model directory. A run that is resumed has one.
+std::string recipe_for_text(const TrainOptions& options, ProposalOptions text) {
+  if (!rank_of_job().is_alone()) {
+    throw std::runtime_error("train: several ranks need a RECIPE, such as heed recipe writes");
+  }
+  text.output = std::filesystem::path(options.output + "/").parent_path().string() + ".toml";
+  text.threads = options.threads;
+  if (options.start == TrainStart::resume) {
+    return text.output;
+  }
+  if (std::filesystem::exists(text.output)) {
+    throw std::runtime_error(
+        fmt::format("train: {0} is there already: heed train {0} --out {1} trains by it, and "
+                    "--resume continues a run",
+                    text.output, options.output));
+  }
+  propose_recipe(text);
+  return text.output;
+}
+
+void run_training(TrainOptions options, const ProposalOptions& text) {
   TrainDisplay display;
+  if (options.recipe.empty()) {
+    options.recipe = recipe_for_text(options, text);
+    display.on_message(fmt::format("the recipe and its reasons are in {}", options.recipe));
+  } else {
+    require_no_text(text);
+  }
   const TrainResult result = train(options, display);
   if (result.rank != 0) {
     return;
@@ -27,10 +58,12 @@ void run_training(const TrainOptions& options) {
 
 Command train_command() {
   const auto options = std::make_shared<TrainOptions>();
-  return {
+  const auto text = std::make_shared<ProposalOptions>();
+  Command command{
       .name = "train",
-      .summary = "train a model as a recipe says",
-      .options = {required(option("RECIPE", options->recipe, "a recipe, in TOML")),
+      .summary = "train a model as a recipe says, or from text alone",
+      .options = {option("RECIPE", options->recipe,
+                         "a recipe, in TOML; left out: one is made for the text, as heed recipe does"),
                   required(option("--out DIR", options->output, "the model directory to write")),
                   option("--set TABLE.KEY=VALUE", options->overrides, "override a setting of the recipe"),
                   option("--prepared DIR", options->prepared, "use the corpus that heed prepare made, not the text"),
@@ -40,8 +73,12 @@ Command train_command() {
                   option("--threads N", options->threads, "threads to use; 0: one per processor"),
                   option("--device NAME", options->device, "cpu, cuda, or cuda:N for another NVIDIA GPU")},
       .processes = Processes::several,
-      .run = [options] { run_training(*options); },
+      .run = [options, text] { run_training(*options, *text); },
   };
+  for (Option& option : text_options(*text)) {
+    command.options.push_back(std::move(option));
+  }
+  return command;
 }
 
 }  // namespace heed::cli

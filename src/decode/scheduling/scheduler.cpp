@@ -39,8 +39,8 @@ void Scheduler::run(std::span<Request* const> requests, const Interruption& inte
   for (const Request* request : requests) {
     sequences_ += request->max_sequences();
   }
-  lanes_.turn_until([&call] { return call.left == 0; }, lock, request_ended_,
-                    alone ? Lanes::Caller::takes_turns : Lanes::Caller::waits);
+  lock.unlock();
+  lanes_.turn_until(*call.ended, alone ? Lanes::Caller::takes_turns : Lanes::Caller::waits);
   if (call.failure) {
     std::rethrow_exception(call.failure);
   }
@@ -67,6 +67,7 @@ void Scheduler::forget_prefixes() {
 
 // One step of a lane's worker.
 bool Scheduler::take_turn(size_t lane, Backend& backend) {
+  EndedCalls calls;
   std::unique_lock lock(mutex_);
   std::unique_ptr<Worker>& worker = workers_[lane];
   if (worker == nullptr) {
@@ -78,7 +79,7 @@ bool Scheduler::take_turn(size_t lane, Backend& backend) {
   lock.unlock();
   const std::vector<EndedRequest> ended = worker->step();
   lock.lock();
-  std::ranges::for_each(ended, [this](const EndedRequest& member) { end(member); });
+  std::ranges::for_each(ended, [&](const EndedRequest& one) { end(one, calls); });
   if (forgets_[lane]) {
     worker->forget();
     forgets_[lane] = false;
@@ -120,8 +121,10 @@ void Scheduler::hand_out(Worker& worker) {
     }
     return ends;
   });
-  const int64_t share = ceil_div(sequences_, lanes_.count());
-  while (!waiting_.empty() && worker.has_room(waiting_.next(), share)) {
+  // Beside texts that are being written a quarter more, so that what comes joins in one pass of the encoder.
+  const int64_t even = ceil_div(sequences_, lanes_.count()), share = even + (worker.idle() ? 0 : even / 4);
+  const bool gathers = worker.gathers(workload_.waiting);
+  while (!gathers && !waiting_.empty() && worker.has_room(waiting_.next(), share)) {
     Call& call = waiting_.next();
     take(call);
     waiting_.end_turn(call.next < call.requests.size() ? FairQueue<Call>::After::waits
@@ -130,13 +133,13 @@ void Scheduler::hand_out(Worker& worker) {
   worker.look_at_calls();
 }
 
-void Scheduler::end(const EndedRequest& ended) {
+void Scheduler::end(const EndedRequest& ended, EndedCalls& calls) {
   sequences_ -= ended.request->max_sequences();
   --workload_.running;
   Call& call = *ended.call;
   call.failure = call.failure ? call.failure : ended.failure;
   if (--call.left == 0) {
-    request_ended_.notify_all();
+    calls.add(call.ended);
   }
 }
 

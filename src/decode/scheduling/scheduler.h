@@ -2,7 +2,6 @@
 // when they are done.
 #pragma once
 
-#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -55,7 +54,7 @@ class Scheduler {
   bool take_turn(size_t lane, Backend& backend);
   void rest(size_t lane);
   void hand_out(Worker& worker);
-  void end(const EndedRequest& ended);
+  void end(const EndedRequest& ended, EndedCalls& calls);
 
   Inference inference_;
   const Drafting* drafting_;
@@ -64,8 +63,7 @@ class Scheduler {
   Memory limits_;
   PrefixLog prefixes_;
 
-  mutable std::mutex mutex_;  // of all below
-  std::condition_variable request_ended_;
+  mutable std::mutex mutex_;                      // of all below
   FairQueue<Call> waiting_;                       // with requests that nobody has taken
   int64_t sequences_ = 0;                         // of all requests that have not ended
   std::vector<std::unique_ptr<Worker>> workers_;  // of each lane; null: it has nothing

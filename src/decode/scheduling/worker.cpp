@@ -8,6 +8,8 @@ namespace {
 
 constexpr int64_t kMaxRequests = 64;    // of a worker at once
 constexpr int64_t kMaxSequences = 128;  // of a worker at once
+// This few requests wait for more beside this many.
+constexpr int64_t kFew = 4, kMany = 8;
 
 }  // namespace
 
@@ -24,6 +26,12 @@ bool Worker::has_room(const Call& call, int64_t share) {
   is_full_ = is_full_ || is_full;
   return !is_full && sequences() < share &&
          (joining_tokens_ == 0 || joining_tokens_ + std::ssize(request.source()) <= tools_.memory.max_source_tokens());
+}
+
+bool Worker::gathers(int64_t waiting) {
+  const bool reads_sources = tools_.inference.model.config().architecture == Architecture::seq2seq;
+  gathered_ = reads_sources && !gathered_ && waiting > 0 && waiting < kFew && requests() >= kMany;
+  return gathered_;
 }
 
 bool Worker::has_emptied() const {

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "base/call_end.h"
 #include "decode/scheduling/request_batch.h"
 #include "decode/scheduling/request_memory.h"
 #include "decode/steppers/prefix_stepper.h"
@@ -21,6 +22,7 @@ struct Call {
   size_t next = 0;                       // the first that no worker has
   size_t left = requests.size();         // that have not ended
   std::exception_ptr failure = nullptr;  // of the first that threw
+  std::shared_ptr<CallEnd> ended = std::make_shared<CallEnd>();
 };
 
 struct EndedRequest {
@@ -52,7 +54,23 @@ class Worker {
   // wait until half of its places and a quarter of its memory are free: each join costs a pass of the encoder, which is
   // fast only with many sources, but with fewer requests more steps read the weights.
   bool has_room(const Call& call, int64_t share);
+  // Whether requests that wait should wait for more to join with them: a pass of the encoder reads all its weights for
+  // however few sources. They wait at most one step, and only beside many that are being written.
+  bool gathers(int64_t waiting);
   void take(Call& call, Request& request);
+  bool wait_for_more(int64_t waiting, int64_t WT, int64_t WN, int64_t WR) {
+    if (waiting == 0) {
+      waited_ = 0;
+      return false;
+    }
+    if (requests() < WR || waiting >= WN || waited_ >= WT) {
+      waited_ = 0;
+      return false;
+    }
+    ++waited_;
+    return true;
+  }
+  int64_t waited_ = 0;
   // Finds the members that are to end in the next step, also because others of the same caller have failed.
   void look_at_calls();
 
@@ -102,7 +120,7 @@ class Worker {
   int64_t joining_tokens_ = 0;
   int64_t tokens_of_step_ = 0;
   std::chrono::steady_clock::time_point last_step_;
-  bool is_full_ = false;
+  bool is_full_ = false, gathered_ = false;
 };
 
 }  // namespace heed

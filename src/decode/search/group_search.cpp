@@ -7,9 +7,12 @@
 namespace heed {
 
 GroupSearch::GroupSearch(const TranslationOptions& options, const SearchRules& rules, const SearchTask& task)
-    : options_(&options),
-      groups_(static_cast<size_t>(options.groups),
-              SentenceSearch(options, rules, task, options.beam / options.groups)) {}
+    : options_(&options), recorder_(task.recorder) {
+  groups_.reserve(static_cast<size_t>(options.groups));
+  for (int64_t group = 0; group < options.groups; ++group) {
+    groups_.emplace_back(options, rules, task, SentenceSearch::Part{options.beam / options.groups, group});
+  }
+}
 
 int64_t GroupSearch::width(const TranslationOptions& options) {
   return options.beam * std::max<int64_t>(1, options.alternatives);
@@ -45,6 +48,9 @@ int64_t GroupSearch::take_prefix(const HostView<float>& log_probs, int64_t first
 
 std::vector<int64_t> GroupSearch::advance(const HostView<float>& log_probs, int64_t first_row) {
   const bool begins = !std::exchange(has_begun_, true);
+  if (recorder_ != nullptr) {
+    recorder_->begin_step();
+  }
   if (begins && options_->alternatives > 0) {
     return begin_alternatives(log_probs, first_row);
   }

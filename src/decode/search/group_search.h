@@ -35,6 +35,7 @@ class GroupSearch {
   std::vector<int64_t> begin_alternatives(const HostView<float>& log_probs, int64_t row);
 
   const TranslationOptions* options_;
+  BeamRecorder* recorder_;
   bool has_begun_ = false;  // until then all groups share one hypothesis
   std::vector<SentenceSearch> groups_;
   std::vector<int32_t> avoided_;

@@ -59,16 +59,16 @@ void SentenceSearch::Partial::add(int32_t token, float token_log_probability, co
 }
 
 SentenceSearch::SentenceSearch(const TranslationOptions& options, const SearchRules& rules, const SearchTask& task,
-                               int64_t beam)
+                               const Part& part)
     : options_(&options),
       rules_(&rules),
       row_tokens_(task.candidates),
-      beam_(beam),
+      beam_(part.beam),
+      group_(part.group),
       max_length_(task.max_length),
+      recorder_(task.recorder),
       prompt_(task.tokens.first(task.tokens.size() - static_cast<size_t>(task.prefix))),
-      prefix_(task.tokens.last(static_cast<size_t>(task.prefix))),
-      steps_(task.steps),
-      in_step_{-1} {
+      prefix_(task.tokens.last(static_cast<size_t>(task.prefix))) {
   active_.push_back({});
   forbidden_.reset(rules.tokens.suppressed);
 }
@@ -76,8 +76,18 @@ SentenceSearch::SentenceSearch(const TranslationOptions& options, const SearchRu
 int64_t SentenceSearch::take_prefix(const HostView<float>& log_probs, int64_t first_row) {
   for (int64_t i = 0; i < std::ssize(prefix_); ++i) {
     const int32_t token = prefix_[static_cast<size_t>(i)];
-    active_.front().add(token, i < rules_->certain ? 0.0F : log_probs(first_row + i, row_tokens_.column(token)),
-                        likeliest_of(log_probs, first_row + i));
+    const float found = i < rules_->certain ? 0.0F : log_probs(first_row + i, row_tokens_.column(token));
+    std::optional<BeamPlace> place;
+    if (recorder_ != nullptr) {
+      if (group_ == 0) {  // all groups have the same prefix
+        recorder_->begin_step();
+        place = note({0, token, 0.0, found}, BeamFate::went_on);
+      } else {
+        place = BeamPlace{i, 0};
+      }
+    }
+    active_.front().add(token, found, likeliest_of(log_probs, first_row + i));
+    active_.front().place = place;
   }
   return first_row + std::ssize(std::exchange(prefix_, {}));
 }
@@ -98,6 +108,24 @@ std::vector<SharedRanking> SentenceSearch::likeliest_of_all(const HostView<float
   return all;
 }
 
+// The continuation of one of the hypotheses.
+std::optional<BeamPlace> SentenceSearch::note(const NextToken& token, BeamFate fate) const {
+  if (recorder_ == nullptr) {
+    return std::nullopt;
+  }
+  const Partial& parent = active_[static_cast<size_t>(token.parent)];
+  const auto of_token = static_cast<double>(token.token_log_probability);
+  const double sum = parent.log_probability + of_token;
+  return recorder_->add({.parent = parent.place ? parent.place->hypothesis : -1,
+                         .group = group_,
+                         .id = token.token,
+                         .piece = {},
+                         .token_log_probability = of_token,
+                         .log_probability = sum,
+                         .score = score(sum, parent.tokens.size() + 1),
+                         .fate = fate});
+}
+
 std::vector<int64_t> SentenceSearch::advance(const HostView<float>& log_probs, int64_t first_row,
                                              std::span<const int32_t> avoided) {
   avoided_ = avoided;
@@ -110,32 +138,28 @@ std::vector<int64_t> SentenceSearch::advance(const HostView<float>& log_probs, i
   require_any(!best.empty(), log_probs, first_row);
   const std::vector<SharedRanking> likeliest = likeliest_of_all(log_probs, first_row);
   std::vector<Partial> next;
-  std::vector<int64_t> parents, in_step;
-  if (steps_ != nullptr) {
-    steps_->emplace_back();
-  }
+  std::vector<int64_t> parents;
   const auto beam = static_cast<size_t>(beam_);
   // Continuations after the first `beam` only replace those that end, for the next step; at the end there is none.
   const size_t count = at_the_end && rules_->forced.empty() ? std::min(best.size(), beam) : best.size();
-  for (size_t rank = 0; rank < count && next.size() < beam; ++rank) {
+  for (size_t rank = 0; rank < best.size(); ++rank) {
     const NextToken& c = best[rank];
     const auto p = static_cast<size_t>(c.parent);
-    if (steps_ != nullptr && (rank < beam || c.token != rules_->tokens.eos)) {
-      record(c, active_[p], in_step);
-    }
-    if (c.token != rules_->tokens.eos) {
+    if (rank >= count || next.size() == beam || (c.token == rules_->tokens.eos && rank >= beam)) {
+      note(c, BeamFate::dropped);
+    } else if (c.token == rules_->tokens.eos) {
+      end(active_[p], c, likeliest[p]);
+    } else {
       next.push_back(active_[p]);
       next.back().add(c.token, c.token_log_probability, likeliest[p]);
+      next.back().place = note(c, at_the_end ? BeamFate::ended : BeamFate::went_on);
       parents.push_back(c.parent);
-    } else if (rank < beam) {
-      end(active_[p], c, likeliest[p]);
     }
   }
   if (at_the_end) {
     set_aside(std::move(next));
     return {};
   }
-  in_step_ = std::move(in_step);
   const bool done = is_done(next);
   active_ = done ? std::vector<Partial>{} : std::move(next);
   return done ? std::vector<int64_t>{} : parents;
@@ -172,11 +196,14 @@ std::vector<SentenceSearch> SentenceSearch::branches(const HostView<float>& log_
   const SharedRanking likeliest = likeliest_of(log_probs, row);
   for (const NextToken& c : best.list()) {
     SentenceSearch& branch = branches.emplace_back(*this);
+    branch.group_ = std::ssize(branches) - 1;
     if (c.token == rules_->tokens.eos) {
       branch.end(active_.front(), c, likeliest);
       branch.active_.clear();
     } else {
+      const std::optional<BeamPlace> place = branch.note(c, BeamFate::went_on);
       branch.active_.front().add(c.token, c.token_log_probability, likeliest);
+      branch.active_.front().place = place;
     }
   }
   return branches;
@@ -188,22 +215,8 @@ void SentenceSearch::require_any(bool any, const HostView<float>& log_probs, int
   require<FormatError>(any, "search", "the model's log-probabilities are NaN: its weights are damaged");
 }
 
-// Adds it to the last step, and to `in_step` where it goes on.
-void SentenceSearch::record(const NextToken& token, const Partial& parent, std::vector<int64_t>& in_step) {
-  const bool ends = token.token == rules_->tokens.eos;
-  const auto of_token = static_cast<double>(token.token_log_probability);
-  if (!ends) {
-    in_step.push_back(std::ssize(steps_->back()));
-  }
-  steps_->back().push_back({.parent = in_step_[static_cast<size_t>(token.parent)],
-                            .id = token.token,
-                            .piece = {},
-                            .token_log_probability = of_token,
-                            .log_probability = parent.log_probability + of_token,
-                            .ended = ends});
-}
-
 void SentenceSearch::end(const Partial& parent, const NextToken& last, const SharedRanking& likeliest) {
+  const std::optional<BeamPlace> place = note(last, BeamFate::ended);
   Partial whole = parent;
   if (likeliest != nullptr) {
     whole.likeliest.push_back(likeliest);
@@ -212,14 +225,14 @@ void SentenceSearch::end(const Partial& parent, const NextToken& last, const Sha
   whole.log_probability += static_cast<double>(last.token_log_probability);
   const double of_all = score(whole.log_probability, whole.tokens.size() + 1);
   ended_.push_back({std::move(whole.tokens), std::move(whole.token_log_probabilities), whole.log_probability, of_all,
-                    false, std::move(whole.likeliest)});
+                    false, std::move(whole.likeliest), place});
 }
 
 void SentenceSearch::set_aside(std::vector<Partial> cut_off) {
   for (Partial& partial : cut_off) {
     const double of_all = score(partial.log_probability, partial.tokens.size());
     ended_.push_back({std::move(partial.tokens), std::move(partial.token_log_probabilities), partial.log_probability,
-                      of_all, true, std::move(partial.likeliest)});
+                      of_all, true, std::move(partial.likeliest), partial.place});
   }
   active_.clear();
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "decode/rules/forced_phrases.h"
 #include "decode/rules/token_rules.h"
 #include "decode/sampling/likeliest_tokens.h"
+#include "decode/search/beam_recorder.h"
 #include "decode/steppers/row_tokens.h"
 #include "decode/steppers/stepper.h"
 #include "heed/types/translation.h"
@@ -35,8 +37,7 @@ struct SearchTask {
   // The only tokens that hypotheses may have, ascending; the end, the prefix and the forced phrases must be among them.
   // None: hypotheses may have all tokens.
   std::span<const int32_t> candidates = {};
-  // If set, receives each step; without groups and alternatives, and without the tokens' texts.
-  std::vector<std::vector<SearchedToken>>* steps = nullptr;
+  BeamRecorder* recorder = nullptr;  // notes the search, where it is wanted
 };
 
 // The likeliest tokens of a position, which several hypotheses share.
@@ -49,6 +50,7 @@ struct Hypothesis {
   double score = 0.0;
   bool cut_off = false;                       // it has no end; see AtLimit
   std::vector<SharedRanking> likeliest = {};  // where asked for: one for each of the log-probabilities
+  std::optional<BeamPlace> place = {};        // where the recorder noted its end
 };
 
 // At each step the best 2 * beam continuations are considered: those among the first `beam` that end are finished, and
@@ -60,8 +62,12 @@ struct Hypothesis {
 // phrases, and one that has no room left for the missing ones is dropped.
 class SentenceSearch {
  public:
-  // What the task refers to, the options and the rules must outlive it. `beam` takes the place of the options' own.
-  SentenceSearch(const TranslationOptions& options, const SearchRules& rules, const SearchTask& task, int64_t beam);
+  // What the task refers to, the options and the rules must outlive it. `beam` takes the place of the options' own, and
+  // `group` is its number among those of a sentence. The caller begins the recorder's steps.
+  struct Part {
+    int64_t beam, group = 0;
+  };
+  SentenceSearch(const TranslationOptions& options, const SearchRules& rules, const SearchTask& task, const Part& part);
 
   int64_t active() const { return static_cast<int64_t>(active_.size()); }  // 0: it is done
   // The walk of the only hypothesis.
@@ -106,6 +112,7 @@ class SentenceSearch {
     double log_probability = 0.0;
     AutomatonWalk walk = {};
     std::vector<SharedRanking> likeliest = {};
+    std::optional<BeamPlace> place = {};
 
     void add(int32_t token, float token_log_probability, const SharedRanking& its_likeliest);
   };
@@ -122,7 +129,7 @@ class SentenceSearch {
   // The likeliest tokens of the row that a hypothesis is continued from; null where nobody asks.
   SharedRanking likeliest_of(const HostView<float>& log_probs, int64_t row) const;
   std::vector<SharedRanking> likeliest_of_all(const HostView<float>& log_probs, int64_t first_row) const;
-  void record(const NextToken& token, const Partial& parent, std::vector<int64_t>& in_step);
+  std::optional<BeamPlace> note(const NextToken& token, BeamFate fate) const;
   void end(const Partial& parent, const NextToken& last, const SharedRanking& likeliest);
   void set_aside(std::vector<Partial> cut_off);
   double score(double log_probability, size_t length) const;
@@ -144,7 +151,8 @@ class SentenceSearch {
   const TranslationOptions* options_;
   const SearchRules* rules_;
   RowTokens row_tokens_;
-  int64_t beam_, max_length_;
+  int64_t beam_, group_, max_length_;
+  BeamRecorder* recorder_;
   std::span<const int32_t> prompt_, prefix_;  // the prefix until it is taken
   std::vector<int32_t> text_;                 // a hypothesis and its prompt, where rules look at them
   ForbiddenTokens forbidden_;
@@ -152,8 +160,6 @@ class SentenceSearch {
   std::span<const int32_t> avoided_;  // in this step
   std::vector<Partial> active_;
   std::vector<Hypothesis> ended_;
-  std::vector<std::vector<SearchedToken>>* steps_;
-  std::vector<int64_t> in_step_;  // of the active hypotheses: which of the last step they are
 };
 
 }  // namespace heed

@@ -156,7 +156,8 @@ TranslatedLine line_of(const Tokenizer& target, Hypothesis&& hypothesis, EachTok
                           .log_probability = hypothesis.log_probability,
                           .tokens = std::ssize(hypothesis.token_log_probabilities),
                           .alignment = {},
-                          .each = std::move(scores)},
+                          .each = std::move(scores),
+                          .place = hypothesis.place},
           .ids = std::move(hypothesis.tokens)};
 }
 
@@ -187,24 +188,24 @@ struct Lines {
   const SearchRules& rules;
 };
 
-std::vector<TranslatedLine> lines_of(const Lines& lines, std::vector<Hypothesis> hypotheses) {
+// The translations of the line with that number.
+std::vector<TranslatedLine> lines_of(const Lines& lines, size_t number, std::vector<Hypothesis> hypotheses) {
   std::vector<TranslatedLine> found;
   found.reserve(hypotheses.size());
   for (Hypothesis& hypothesis : hypotheses) {
     found.push_back(line_of(lines.translator.tokenizers.target, std::move(hypothesis), lines.options.each));
+    found.back().translation.source_tokens = std::ssize(lines.searched.sources[number]);
   }
   return found;
 }
 
-using Steps = std::vector<std::vector<SearchedToken>>;
-
-Steps with_pieces(const Tokenizer& target, Steps steps) {
-  for (std::vector<SearchedToken>& step : steps) {
-    for (SearchedToken& token : step) {
-      token.piece = target.piece(TokenId(token.id));
+BeamTrace with_pieces(const Tokenizer& target, BeamTrace trace) {
+  for (std::vector<BeamHypothesis>& step : trace.steps) {
+    for (BeamHypothesis& hypothesis : step) {
+      hypothesis.piece = target.piece(TokenId(hypothesis.id));
     }
   }
-  return steps;
+  return trace;
 }
 
 // The searches of the lines that are not blank, the longest first.
@@ -217,8 +218,8 @@ class LineSearches {
         order_(longest_first(lines.searched.sources)),
         candidates_(candidates_of(lines.translator, lines.searched, lines.rules.forced)) {
     const TranslationOptions& options = lines.options;
-    if (options.steps == SearchSteps::listed && options.groups == 1 && options.alternatives == 0) {
-      steps_.resize(lines.texts.size());
+    if (options.steps == SearchSteps::listed) {
+      recorders_.resize(lines.texts.size());
     }
     for (const size_t i : order_) {
       requests_.push_back(&searches_.emplace_back(task_of(i, name), lines.options, lines.rules, greedy_,
@@ -231,10 +232,10 @@ class LineSearches {
   // InterruptedError if one was interrupted.
   void require_finished() const { std::ranges::for_each(searches_, heed::require_finished); }
   std::vector<Hypothesis> results(size_t k) { return searches_[k].results(); }
-  // Adds the steps of a line's search, where they are listed, to what is found of it in the end.
-  void add_steps(size_t line, std::vector<TranslatedLine>& found) {
-    if (!steps_.empty()) {
-      found.front().translation.steps = with_pieces(lines_.translator.tokenizers.target, std::move(steps_[line]));
+  // Adds how a line's beam grew, where that is listed, to what is found of it in the end.
+  void add_trace(size_t line, std::vector<TranslatedLine>& found) {
+    if (!recorders_.empty()) {
+      found.front().translation.trace = with_pieces(lines_.translator.tokenizers.target, recorders_[line].take());
     }
   }
 
@@ -255,14 +256,14 @@ class LineSearches {
             limit,
             static_cast<int64_t>(prefix),
             candidates_[line],
-            steps_.empty() ? nullptr : &steps_[line]};
+            recorders_.empty() ? nullptr : &recorders_[line]};
   }
 
   const Lines& lines_;
   const Sampler greedy_;
   const std::vector<size_t> order_;
   const std::vector<std::vector<int32_t>> candidates_;
-  std::vector<Steps> steps_;  // of each line, where they are listed
+  std::vector<BeamRecorder> recorders_;  // of each line, where its search is listed
   std::deque<SearchRequest> searches_;
   std::vector<Request*> requests_;
 };
@@ -272,11 +273,12 @@ void search_lines(const Lines& lines, const LineName& name, TranslatedLines& res
   lines.translator.scheduler.run(searches.requests(), lines.options.interruption, lines.options.sharing);
   searches.require_finished();
   for (size_t k = 0; k < searches.order().size(); ++k) {
-    results[searches.order()[k]] = lines_of(lines, searches.results(k));
+    const size_t line = searches.order()[k];
+    results[line] = lines_of(lines, line, searches.results(k));
   }
   finish_lines(lines.translator, lines.searched, lines.texts, lines.options, lines.rules, results);
   for (const size_t line : searches.order()) {
-    searches.add_steps(line, results[line]);
+    searches.add_trace(line, results[line]);
   }
 }
 
@@ -303,10 +305,10 @@ void search_and_tell(const Lines& lines, const LineName& name, TranslationListen
       news.grown(i, event.grown);
       return;
     }
-    TranslatedLines one{lines_of(lines, std::move(*event.results))};
+    TranslatedLines one{lines_of(lines, i, std::move(*event.results))};
     finish_lines(translator, {{searched.sources[i]}, {searched.first[i]}}, texts.subspan(i, 1), options, rules, one);
     results[i] = std::move(one.front());
-    searches.add_steps(i, results[i]);
+    searches.add_trace(i, results[i]);
     news.ready(i, results[i]);
   };
   events.run(translator.scheduler, searches.requests(), {options.interruption, options.sharing}, take);

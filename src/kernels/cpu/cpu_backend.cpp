@@ -1,7 +1,10 @@
 #include "kernels/cpu/cpu_backend.h"
 
+#include <fmt/format.h>
+
 #include <vector>
 
+#include "kernels/arithmetic.h"
 #include "kernels/cpu/attention/attention.h"
 #include "kernels/cpu/attention/rotation.h"
 #include "kernels/cpu/elementwise/drop.h"
@@ -30,12 +33,16 @@
 namespace heed {
 namespace {
 
-class CpuBackend final : public Backend {
+class CpuBackend final : public Backend, public ProcessorArithmetic {
  public:
   CpuBackend(int threads, cpu::Bf16Products products) : context_(threads), products_(products) {}
 
   std::string_view name() const override { return "cpu"; }
   Device device() const override { return Device::cpu; }
+  std::string arithmetic(DType storage) const override {
+    const bool pairs = storage == DType::bf16 && products_ == cpu::Bf16Products::pairs;
+    return fmt::format("{}{}", cpu::vector_instruction_set(), pairs ? " with bf16 pairs" : "");
+  }
   DType master_type() const override { return DType::f32; }
   bool supports(DType storage) const override { return storage == DType::f32 || storage == DType::bf16; }
   int threads() const override { return context_.pool.size(); }

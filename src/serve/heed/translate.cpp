@@ -68,20 +68,25 @@ Json to_json(const Translation& translation, const TranslationOptions& options) 
   if (options.each == EachToken::listed) {
     json["each"] = json_of_tokens(translation.each);
   }
+  if (translation.place) {
+    json["place"] = {translation.place->step, translation.place->hypothesis};
+  }
   return json;
 }
 
-Json json_of_steps(const std::vector<std::vector<SearchedToken>>& steps) {
+Json json_of_steps(const std::vector<std::vector<BeamHypothesis>>& steps) {
   Json all = Json::array();
-  for (const std::vector<SearchedToken>& step : steps) {
+  for (const std::vector<BeamHypothesis>& step : steps) {
     Json tokens = Json::array();
-    for (const SearchedToken& token : step) {
-      tokens.push_back({{"parent", token.parent},
-                        {"piece", token.piece},
-                        {"id", token.id},
-                        {"log_probability", token.token_log_probability},
-                        {"total", token.log_probability},
-                        {"finished", token.ended}});
+    for (const BeamHypothesis& hypothesis : step) {
+      tokens.push_back({{"parent", hypothesis.parent},
+                        {"group", hypothesis.group},
+                        {"piece", hypothesis.piece},
+                        {"id", hypothesis.id},
+                        {"log_probability", hypothesis.token_log_probability},
+                        {"total", hypothesis.log_probability},
+                        {"score", hypothesis.score},
+                        {"fate", name_of(hypothesis.fate)}});
     }
     all.push_back(std::move(tokens));
   }
@@ -133,13 +138,14 @@ void translate(Call& call) {
       translator.translate(request.texts, request.options, name, request.is_streamed ? &written : nullptr);
   Json lines = Json::array();
   for (const std::vector<Translation>& line : found) {
-    call.count(std::ssize(translator.source_pieces(request.texts[lines.size()])), 0);
+    call.count(line.front().source_tokens, 0);
     for (const Translation& one : line) {
       call.count(0, one.tokens);
     }
     Json answered{{"translations", json_of_line(line, request.options)}};
     if (request.options.steps == SearchSteps::listed) {
-      answered["steps"] = json_of_steps(line.front().steps);
+      answered["steps"] = json_of_steps(line.front().trace.steps);
+      answered["steps_complete"] = line.front().trace.is_complete;
     }
     if (request.lists_source_pieces) {
       answered["source_pieces"] = translator.source_pieces(request.texts[lines.size()]);

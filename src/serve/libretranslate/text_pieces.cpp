@@ -74,7 +74,7 @@ class LongTexts {
   void translate(const TranslationOptions& search) {
     std::vector<std::vector<Translation>> found = translator_.translate(sentences_, search);
     for (size_t i = 0; i < found.size(); ++i) {
-      read_ += std::ssize(translator_.source_pieces(sentences_[i]));
+      read_ += found[i].front().source_tokens;
       for (const Translation& translation : found[i]) {
         written_ += translation.tokens;
       }

@@ -12,7 +12,7 @@ RequestThreads::~RequestThreads() {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
     threads = std::move(threads_);
-    for (Idle* const idle : idle_) {
+    for (const std::shared_ptr<Idle>& idle : idle_) {
       idle->work_came.notify_one();
     }
   }
@@ -39,56 +39,62 @@ bool RequestThreads::try_run(std::function<void()> work) {
   if (working_ >= most_ || stopping_) {
     return false;
   }
+  std::shared_ptr<Idle> idle;
   if (!idle_.empty()) {
-    idle_.back()->work = std::move(work);
-    idle_.back()->work_came.notify_one();
+    idle = std::move(idle_.back());
     idle_.pop_back();
-  } else {
-    try {
-      idle_.reserve(threads_.size() + 1);  // so that a thread that becomes idle needs no memory
-      std::thread thread([this, first = std::move(work)]() mutable { serve_thread(std::move(first)); });
-      const std::thread::id id = thread.get_id();
-      threads_.emplace(id, std::move(thread));
-    } catch (const std::system_error&) {  // the process may have no more threads
-      return false;
-    }
+    idle->work = std::move(work);
+  } else if (!start_thread(work)) {
+    return false;
   }
   ++working_;
-  join_ended(lock);
+  std::vector<std::thread> ended = std::exchange(ended_, {});
+  lock.unlock();  // else a thread that wakes would wait again
+  if (idle) {
+    idle->work_came.notify_one();
+  }
+  for (std::thread& thread : ended) {
+    thread.join();
+  }
   return true;
 }
 
+// False where the process may have no more threads.
+bool RequestThreads::start_thread(Work& first) {
+  try {
+    idle_.reserve(threads_.size() + 1);  // so that a thread that becomes idle needs no memory
+    std::thread thread([this, work = std::move(first)]() mutable { serve_thread(std::move(work)); });
+    const std::thread::id id = thread.get_id();
+    threads_.emplace(id, std::move(thread));
+    return true;
+  } catch (const std::system_error&) {
+    return false;
+  }
+}
+
 void RequestThreads::serve_thread(Work work) {
+  const auto self = std::make_shared<Idle>();
   while (work) {
     work();
     work = nullptr;  // it may have held the last of a model, whose end takes time
     std::unique_lock lock(mutex_);
     --working_;
-    work = next_work(lock);
+    wait_for_work(lock, self);
+    work = std::exchange(self->work, nullptr);
   }
   const std::lock_guard lock(mutex_);
-  const auto self = threads_.find(std::this_thread::get_id());
-  if (self != threads_.end()) {  // else the destructor has it
-    ended_.push_back(std::move(self->second));
-    threads_.erase(self);
+  const auto thread = threads_.find(std::this_thread::get_id());
+  if (thread != threads_.end()) {  // else the destructor has it
+    ended_.push_back(std::move(thread->second));
+    threads_.erase(thread);
   }
 }
 
-// None when none came for a while.
-RequestThreads::Work RequestThreads::next_work(std::unique_lock<std::mutex>& lock) {
-  Idle self;
-  idle_.push_back(&self);
-  self.work_came.wait_for(lock, idle_time_, [&] { return stopping_ || self.work; });
-  std::erase(idle_, &self);
-  return std::move(self.work);
-}
-
-void RequestThreads::join_ended(std::unique_lock<std::mutex>& lock) {
-  std::vector<std::thread> ended = std::exchange(ended_, {});
-  lock.unlock();
-  for (std::thread& thread : ended) {
-    thread.join();
-  }
+// There may be none after a while.
+void RequestThreads::wait_for_work(std::unique_lock<std::mutex>& lock, const std::shared_ptr<Idle>& self) {
+  idle_.push_back(self);
+  self->work_came.wait_for(lock, idle_time_, [&] { return stopping_ || self->work; });
+  std::erase(idle_, self);
 }
 
 }  // namespace heed::serve

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <unordered_map>
@@ -37,15 +38,15 @@ class RequestThreads {
     Work work = nullptr;
   };
 
+  bool start_thread(Work& first);
   void serve_thread(Work work);
-  Work next_work(std::unique_lock<std::mutex>& lock);
-  void join_ended(std::unique_lock<std::mutex>& lock);
+  void wait_for_work(std::unique_lock<std::mutex>& lock, const std::shared_ptr<Idle>& self);
 
   const int64_t most_;
   const std::chrono::milliseconds idle_time_;
   mutable std::mutex mutex_;
   int64_t working_ = 0;
-  std::vector<Idle*> idle_;  // the last one to have worked is the last
+  std::vector<std::shared_ptr<Idle>> idle_;  // the last one to have worked is the last
   bool stopping_ = false;
   std::unordered_map<std::thread::id, std::thread> threads_;
   std::vector<std::thread> ended_;

@@ -99,6 +99,9 @@ json to_json(const TrainingState& state) {
             {"seconds", state.seconds},
             {"metrics_bytes", state.metrics_bytes},
             {"candidates", candidates}};
+  if (!state.arithmetic.empty()) {
+    root["arithmetic"] = state.arithmetic;
+  }
   root[kChecksum] = checksum_without(root);
   return root;
 }
@@ -122,6 +125,8 @@ TrainingState from_json(const json& root, const std::string& where) {
       state.candidates.push_back(
           {candidate.at(0).get<int64_t>(), candidate.at(1).get<double>(), candidate.at(2).get<bool>()});
     }
+    // Early versions wrote none.
+    state.arithmetic = root.value("arithmetic", "");
     return state;
   } catch (const json::exception&) {
     fail<FormatError>(where, "is not a training state: something is missing or has the wrong type");

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "data/batches/batches.h"
@@ -27,6 +28,7 @@ struct TrainingState {
   double seconds = 0.0;
   int64_t metrics_bytes = 0;          // of metrics.jsonl at that time
   std::vector<Candidate> candidates;  // every validation so far, in order
+  std::string arithmetic;             // arithmetic_of() what computed the last update; empty: unknown
 };
 
 // The tensors of a run. `moving_average` and `outer_momentum` (OuterOptimizer) are empty where there are none.

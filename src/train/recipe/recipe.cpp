@@ -36,7 +36,8 @@ SettingTable schedule_settings(ScheduleConfig& schedule) {
           {choice<ScheduleKind>("kind", schedule.kind,
                                 {{"constant", ScheduleKind::constant},
                                  {"inverse-sqrt", ScheduleKind::inverse_sqrt},
-                                 {"cosine", ScheduleKind::cosine}}),
+                                 {"cosine", ScheduleKind::cosine},
+                                 {"timed-cosine", ScheduleKind::timed_cosine}}),
            setting("peak", schedule.peak), setting("final", schedule.final), setting("warmup", schedule.warmup),
            setting("length", schedule.length)}};
 }
@@ -167,6 +168,8 @@ void Recipe::validate() const {
   validate_adapter(*this);
   optimizer.validate();
   schedule.validate();
+  require<ConfigError>(schedule.kind != ScheduleKind::timed_cosine || training.minutes > 0.0, "schedule",
+                       "a timed-cosine needs training.minutes, over which it goes down");
   check_run(*this);
   check_validation(*this);
 }

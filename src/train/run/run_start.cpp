@@ -5,6 +5,7 @@
 #include "base/system/new_folder.h"
 #include "checkpoint/chat_template_file.h"
 #include "checkpoint/weights.h"
+#include "kernels/arithmetic.h"
 #include "parallel/rank_checks.h"
 #include "text/vocabulary/vocabulary.h"
 #include "train/corpus/prepared_corpus.h"
@@ -252,6 +253,10 @@ std::optional<RunFiles> publish(const RunRequest& request, const PlannedRun& pla
   return RunFiles{std::move(lock), std::move(metrics)};
 }
 
+std::string arithmetic_of_run(const RunRequest& request) {
+  return arithmetic_of(request.backend, storage_of(request.recipe.training.precision));
+}
+
 StartedRun started(PlannedRun&& plan, std::unique_ptr<ModelInTraining> model, TrainingState&& state,
                    std::optional<RunFiles>&& files) {
   auto learner = std::make_unique<Learner>(plan.recipe, std::move(plan.ranks), std::move(model));
@@ -268,6 +273,7 @@ StartedRun begin_run(const RunRequest& request) {
   std::unique_ptr<ModelInTraining> model = initialized_model(request.backend, plan);
   TrainingState state;
   state.position = plan.task->position();
+  state.arithmetic = arithmetic_of_run(request);
   request.listener.on_start();
   require_same_start(plan, *model, state.update);
   std::optional<RunFiles> files = publish(request, plan, *model, state);
@@ -294,7 +300,12 @@ StartedRun resume_run(const RunRequest& request) {
     files = RunFiles{std::move(lock), MetricsLog(folder.metrics(), state.metrics_bytes)};
     write_file(folder.recipe(), to_toml(plan.recipe));
     request.listener.on_message(fmt::format("resuming after update {}", state.update));
+    if (const std::string now = arithmetic_of_run(request); !state.arithmetic.empty() && state.arithmetic != now) {
+      request.listener.on_message(fmt::format(
+          "so far it was computed by {}, and now by {}: from here on it has other bits", state.arithmetic, now));
+    }
   }
+  state.arithmetic = arithmetic_of_run(request);
   return started(std::move(plan), std::move(model), std::move(state), std::move(files));
 }
 

@@ -107,13 +107,24 @@ void Trainer::record(const std::string& event) {
 
 // The first rank decides for all: time, and what the user asks for, are its own.
 std::optional<EndReason> Trainer::agreed_reason_to_end() {
-  int8_t decision = -1;
+  struct Decision {
+    int64_t reason = -1;
+    double share_of_time = 0.0;
+  } decision;
   if (ranks().is_first()) {
     const std::optional<EndReason> reason = reason_to_end();
-    decision = reason ? static_cast<int8_t>(*reason) : decision;
+    decision.reason = reason ? static_cast<int64_t>(*reason) : decision.reason;
+    decision.share_of_time = recipe_.training.minutes > 0.0 ? std::min(1.0, seconds() / seconds_of_updates()) : 0.0;
   }
   ranks().all().broadcast(std::as_writable_bytes(std::span(&decision, 1)));
-  return decision < 0 ? std::nullopt : std::optional(static_cast<EndReason>(decision));
+  share_of_time_ = decision.share_of_time;
+  return decision.reason < 0 ? std::nullopt : std::optional(static_cast<EndReason>(decision.reason));
+}
+
+// Where rates follow the time, the last validation is part of the minutes.
+double Trainer::seconds_of_updates() const {
+  const double all = 60.0 * recipe_.training.minutes;
+  return recipe_.schedule.kind == ScheduleKind::timed_cosine ? std::max(0.5 * all, all - validation_seconds_) : all;
 }
 
 double Trainer::seconds() const { return seconds_now() - started_; }
@@ -135,7 +146,7 @@ std::optional<EndReason> Trainer::reason_to_end() {
   if (const std::optional<EndReason> reached = limit_reached()) {
     return reached;
   }
-  if (limits.minutes > 0.0 && seconds() >= 60.0 * limits.minutes) {
+  if (limits.minutes > 0.0 && seconds() >= seconds_of_updates()) {
     return EndReason::minutes;
   }
   const auto best = std::ranges::max_element(state_.candidates, {}, &Candidate::value);
@@ -188,7 +199,7 @@ void Trainer::update() {
         fmt::format("the loss is {}", without_sign_of_nan(found.loss / static_cast<double>(found.targets))), update);
   }
   if (found.targets > 0) {
-    learner_->step(learning_rate(recipe_.schedule, state_.update + 1));
+    learner_->step(learning_rate(recipe_.schedule, state_.update + 1, share_of_time_));
     if (!std::isfinite(learner_->gradient_norm())) {
       fail_for_nonfinite(fmt::format("the gradients' norm is {}", without_sign_of_nan(learner_->gradient_norm())),
                          update);
@@ -229,7 +240,7 @@ void Trainer::report_progress() {
       .loss = losses.loss / targets,
       .negative_log_likelihood = losses.negative_log_likelihood / targets,
       .kl_divergence = losses.kl_divergence / targets,
-      .learning_rate = learning_rate(recipe_.schedule, state_.update),
+      .learning_rate = learning_rate(recipe_.schedule, state_.update, share_of_time_),
       .gradient_norm = learner_->gradient_norm(),
       .target_tokens_per_second = targets / since_report_.seconds,
       .seconds = seconds(),
@@ -280,6 +291,7 @@ bool Trainer::validation_is_due() const {
 }
 
 void Trainer::validate_and_save() {
+  const double began = seconds();
   const bool on_schedule = validation_is_due();
   validated_at_ = state_.update;
   epochs_at_validation_ = state_.examples / task_->examples();
@@ -290,6 +302,7 @@ void Trainer::validate_and_save() {
     state_.candidates.push_back({state_.update, ranks().is_first() ? validate(collected).value : 0.0, on_schedule});
   }
   save(collected);
+  validation_seconds_ = seconds() - began;
 }
 
 Scores Trainer::validate(CollectedState& collected) {

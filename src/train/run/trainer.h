@@ -58,6 +58,7 @@ class Trainer {
   double seconds() const;
   double epoch() const;
   double fraction() const;
+  double seconds_of_updates() const;
   const Distribution& ranks() const { return learner_->ranks(); }
   void record(const std::string& event);
 
@@ -79,7 +80,9 @@ class Trainer {
   size_t saved_candidates_;
   int64_t validated_at_;  // -1: not yet
   int64_t epochs_at_validation_;
-  double started_;  // when the run would have begun if it had never been interrupted
+  double started_;                   // when the run would have begun if it had never been interrupted
+  double validation_seconds_ = 0.0;  // of the last one, with its checkpoint
+  double share_of_time_ = 0.0;       // as agreed before this update
 };
 
 }  // namespace heed

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import platform
 import subprocess
 import tempfile
 import unittest
@@ -9,6 +10,11 @@ import unittest
 BINARY = os.environ["HEED_BINARY"]
 SOURCE = pathlib.Path(os.environ["HEED_SOURCE_DIR"])
 RECIPE = SOURCE / "recipes" / "tutorial-2x2.toml"
+
+
+def is_arm():
+    """Whether the program is for ARM, emulated or not."""
+    return BINARY.endswith("_emulated") or platform.machine() == "aarch64"
 
 
 def run(*arguments, text="", timeout=120, environment=None, **options):

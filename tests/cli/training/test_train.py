@@ -9,6 +9,7 @@ import subprocess
 import time
 import unittest
 
+import heed_cli
 import train_cli
 from heed_cli import BINARY, heed
 from terminal import PROGRESS, Terminal
@@ -85,6 +86,26 @@ class Train(TranslationTest):
         self.assertEqual([e["update"] for e in events if e["event"] == "validation"], [20, 40, 60])
         self.assertEqual((events[0]["event"], events[-1]["event"], events[-1]["reason"]), ("start", "end", "updates"))
         self.assertLess(events[-2]["loss"], events[2]["loss"])
+
+    def test_a_run_that_is_resumed_on_another_kind_of_processor_says_so(self):
+        def arithmetic(update):
+            state = self.path / "run" / "checkpoints" / f"update-{update:08}" / "state.json"
+            return json.loads(state.read_text())["arithmetic"]
+
+        least = "neon" if heed_cli.is_arm() else "sse4"
+        bf16 = ("--set", "training.precision=bf16")
+        self.train("run", *bf16, "--set", "training.updates=5", environment={"HEED_CPU": least})
+        before = arithmetic(5)
+        self.assertRegex(before, "^cpu, (NEON|SSE4)$")
+        same = self.train("run", "--resume", *bf16, "--set", "training.updates=10", environment={"HEED_CPU": least})
+        self.assertEqual(same.returncode, 0)
+        self.assertNotIn("other bits", same.stdout)
+        other = self.train("run", "--resume", *bf16, "--set", "training.updates=15")
+        self.assertEqual(other.returncode, 0)
+        now = arithmetic(15)
+        if now == before:
+            self.skipTest(f"this processor has only {before}")
+        self.assertIn(f"so far it was computed by {before}, and now by {now}: from here on it has other bits", other.stdout)
 
     def test_killed_at_any_moment_it_resumes_to_the_same_bits(self):
         self.assert_kills_change_nothing("--set", "training.updates=300", moments=8)

@@ -208,7 +208,7 @@ TEST(SearchRules, ForcedTextsThatOtherRulesForbidAreRefused) {
   const SearchRules rules{.tokens = {.suppressed = {1}, .eos = -1}, .forced = ForcedPhrases(phrases)};
   const TranslationOptions options{.beam = 2};
   const std::vector<int32_t> prompt{0};
-  SentenceSearch search(options, rules, {{}, prompt, 2}, 2);
+  SentenceSearch search(options, rules, {{}, prompt, 2}, {2});
   std::vector<float> values{std::nanf(""), -1.0F, -1.0F, -1.0F};
   EXPECT_THROW(search.advance({values.data() + 1, 1, 3, 3}, 0), ConfigError);
 }

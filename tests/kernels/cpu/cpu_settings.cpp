@@ -5,23 +5,31 @@
 namespace heed::test {
 namespace {
 
+struct NamedExtension {
+  const char* name;
+  cpu::Extension extension;
+};
+constexpr NamedExtension kIntegerExtensions[] = {
+    {"_vnni", cpu::Extension::avx_vnni}, {"_dotprod", cpu::Extension::dotprod}, {"_i8mm", cpu::Extension::i8mm}};
+
 BackendSetting setting_of(int64_t instruction_set, DType storage, cpu::Bf16Products products,
-                          cpu::AvxVnni avx_vnni = cpu::AvxVnni::forbidden) {
+                          const NamedExtension& extension = {"", cpu::Extension::none}) {
+  // ARM's instruction for pairs is an extension too.
+  const cpu::Extension best = products == cpu::Bf16Products::pairs ? cpu::Extension::bf16 : extension.extension;
   return {.name = std::string(hwy::TargetName(instruction_set)) + "_" + std::string(name_of(storage)) +
-                  (products == cpu::Bf16Products::pairs ? "_pairs" : "") +
-                  (avx_vnni == cpu::AvxVnni::allowed ? "_vnni" : ""),
+                  (products == cpu::Bf16Products::pairs ? "_pairs" : "") + extension.name,
           .device = Device::cpu,
           .storage = storage,
           .make =
               [=](int threads) {
                 use_instruction_set(instruction_set);
-                cpu::allow_avx_vnni(avx_vnni);
+                cpu::limit_extensions(best);
                 return make_cpu_backend(threads, products);
               },
           .leave =
               [] {
                 hwy::SetSupportedTargetsForTest(0);
-                cpu::allow_avx_vnni(cpu::AvxVnni::allowed);
+                cpu::limit_extensions(cpu::Extension::bf16);
               }};
 }
 
@@ -45,10 +53,14 @@ std::vector<BackendSetting> settings_on(int64_t instruction_set, KernelsOf kerne
     }
     hwy::SetSupportedTargetsForTest(0);
   }
-  // AVX2 with the extension for integers, where the machine has it.
-  if (kernels == KernelsOf::integer_products && instruction_set == HWY_AVX2 && cpu::has_avx_vnni()) {
-    for (const DType storage : {DType::f32, DType::bf16}) {
-      settings.push_back(setting_of(HWY_AVX2, storage, cpu::Bf16Products::widened, cpu::AvxVnni::allowed));
+  // AVX2 and NEON with the extensions for integers that the machine has.
+  if (kernels == KernelsOf::integer_products && (instruction_set == HWY_AVX2 || instruction_set == HWY_NEON)) {
+    for (const NamedExtension& extension : kIntegerExtensions) {
+      for (const DType storage : {DType::f32, DType::bf16}) {
+        if (cpu::has_extension(extension.extension)) {
+          settings.push_back(setting_of(instruction_set, storage, cpu::Bf16Products::widened, extension));
+        }
+      }
     }
   }
   return settings;

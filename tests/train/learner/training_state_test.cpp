@@ -71,7 +71,8 @@ TEST_F(CheckpointFolder, LoadsWhatWasSaved) {
                             .examples = 1234567890123,
                             .seconds = 0.1 + 0.2,
                             .metrics_bytes = 77,
-                            .candidates = {{3, 1.0 / 3.0}, {6, -2.0}}};
+                            .candidates = {{3, 1.0 / 3.0}, {6, -2.0}},
+                            .arithmetic = "cpu, AVX2"};
   checkpoints_.save(saved, tensors(), *trainables_);
   std::ranges::fill(masters(), 0.0F);
   const TrainingState found = checkpoints_.load(7, *backend_, tensors());
@@ -86,6 +87,7 @@ TEST_F(CheckpointFolder, LoadsWhatWasSaved) {
   ASSERT_EQ(found.candidates.size(), 2U);
   EXPECT_EQ(found.candidates[0].value, 1.0 / 3.0);
   EXPECT_EQ(found.candidates[1].update, 6);
+  EXPECT_EQ(found.arithmetic, "cpu, AVX2");
   EXPECT_THAT(masters(), testing::Each(2.5F));
 }
 

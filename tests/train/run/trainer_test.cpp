@@ -312,6 +312,31 @@ TEST_F(Training, FollowsItsSchedule) {
   }
 }
 
+// Rates fall with the time, down to the last one, also over a stop.
+TEST_F(Training, MayFollowTheTime) {
+  Recipe recipe = small_recipe();
+  recipe.schedule = {.kind = ScheduleKind::timed_cosine, .peak = 4e-3, .final = 1e-4, .warmup = 0};
+  recipe.training.minutes = 1.5 / 60.0;
+  recipe.training.updates = 0;
+  recipe.training.log_every = 1;
+  recipe.validation.every = 8;
+  listening_.stop_after = 8;
+  ASSERT_EQ(train(recipe, "run"), EndReason::stopped);
+  const double at_stop = listening_.progress.back().learning_rate;
+  listening_ = {};
+  EXPECT_EQ(train(recipe, "run", TrainStart::resume), EndReason::minutes);
+  EXPECT_LE(listening_.progress.front().learning_rate, at_stop);
+  EXPECT_TRUE(std::ranges::is_sorted(listening_.progress, std::greater(), &TrainStatus::learning_rate));
+  EXPECT_LT(listening_.progress.back().learning_rate, 2e-4);
+  EXPECT_LE(listening_.validations.back().seconds, 3.0);
+}
+
+TEST_F(Training, TimedRatesNeedATime) {
+  Recipe recipe = small_recipe();
+  recipe.schedule = {.kind = ScheduleKind::timed_cosine, .peak = 4e-3, .warmup = 0};
+  EXPECT_THROW(train(recipe, "run"), ConfigError);
+}
+
 TEST_F(Training, RecomputedLayersGiveTheSameBits) {
   Recipe recipe = small_recipe();
   train(recipe, "kept");

@@ -47,7 +47,7 @@ HWY_INLINE void read_vectors(const T* from, int64_t columns, [[maybe_unused]] Co
 // Vectors of a strip: at most a panel, and few enough sums to leave registers for values and probabilities. The fewer
 // the rows, the wider, so that enough chains of additions are in flight.
 constexpr int strip_vectors(int64_t rows) {
-  constexpr int64_t kSums = HWY_TARGET == HWY_AVX3 ? 16 : 8;
+  constexpr int64_t kSums = kMaxVectors == 4 ? 16 : 8;
   return static_cast<int>(std::bit_floor(static_cast<uint64_t>(std::min(kSums / rows, kPanel / kLanes))));
 }
 static_assert(strip_vectors(kFewRows) >= 2);  // deinterleaved columns are read in pairs of vectors

@@ -21,7 +21,7 @@ constexpr int64_t kLanes = HWY_LANES(float);
 static_assert(kRowGroup % kLanes == 0 && kKeyBlock % kLanes == 0 && kPanel % (2 * kLanes) == 0);
 
 // Accumulators, one row of the right operand and a broadcast of the left one fit in the registers.
-#if HWY_TARGET == HWY_AVX3
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON  // 32 registers
 constexpr int kMaxVectors = 4;
 constexpr int max_rows(int vectors) { return vectors == 1 ? 16 : vectors == 2 ? 12 : vectors == 3 ? 8 : 6; }
 #else

@@ -22,7 +22,7 @@ using Shorts = hn::Repartition<int16_t, Floats>;
 using IntVec = hn::Vec<Ints>;
 using ShortVec = hn::Vec<Shorts>;
 
-#if HWY_TARGET == HWY_AVX3
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON
 constexpr int kRows = 12;
 #else
 constexpr int kRows = 6;
@@ -94,11 +94,13 @@ float quantize_row(const ConstView& a, int64_t row, float input_scale, Write wri
   return a.type() == DType::bf16 ? quantize(host<bf16>(a).row(row)) : quantize(host<float>(a).row(row));
 }
 
+#if HWY_ARCH_X86
 // 128 too large, which makes them unsigned.
 float quantize_to_unsigned_bytes(const ConstView& a, int64_t row, float input_scale, uint32_t* to) {
   return quantize_row(a, row, input_scale,
                       [&](const auto* x, int64_t n, float inverse) { write_bytes(x, n, inverse, int8_t{-128}, to); });
 }
+#endif
 float quantize_to_signed_bytes(const ConstView& a, int64_t row, float input_scale, uint32_t* to) {
   return quantize_row(a, row, input_scale,
                       [&](const auto* x, int64_t n, float inverse) { write_bytes(x, n, inverse, int8_t{0}, to); });
@@ -117,24 +119,27 @@ template <class V>
 HWY_INLINE V kept_in_register(V sum) {
 #if HWY_ARCH_X86
   asm("" : "+x"(sum.raw));
+#elif HWY_ARCH_ARM
+  asm("" : "+w"(sum.raw));
 #endif
   return sum;
 }
 
-// In each 32-bit lane the sum of two products of 16-bit integers, added to `sum`.
-HWY_INLINE IntVec add_pairs(ShortVec a, ShortVec b, IntVec sum) {
+// In each 32-bit lane the sum of its two 16-bit integers, added to `sum`. `ones` are that.
+HWY_INLINE IntVec add_pairs(ShortVec a, [[maybe_unused]] ShortVec ones, IntVec sum) {
 #if HWY_ARCH_X86
   IntVec unused = sum;
-  return kept_in_register(hn::ReorderWidenMulAccumulate(Ints(), a, b, sum, unused));
+  return kept_in_register(hn::ReorderWidenMulAccumulate(Ints(), a, ones, sum, unused));
+#elif HWY_TARGET == HWY_NEON
+  return IntVec(vpadalq_s16(sum.raw, a.raw));
 #else
-  const auto low = [](ShortVec x) { return hn::ShiftRight<16>(hn::ShiftLeft<16>(hn::BitCast(Ints(), x))); };
-  const auto high = [](ShortVec x) { return hn::ShiftRight<16>(hn::BitCast(Ints(), x)); };
-  return hn::Add(sum, hn::Add(hn::Mul(low(a), low(b)), hn::Mul(high(a), high(b))));
+  const IntVec both = hn::BitCast(Ints(), a);
+  return hn::Add(sum, hn::Add(hn::ShiftRight<16>(hn::ShiftLeft<16>(both)), hn::ShiftRight<16>(both)));
 #endif
 }
 
 // In each 16-bit lane the sum of two products of bytes, those of `a` unsigned and those of `b` signed; small enough for
-// 16 bits.
+// 16 bits. On NEON both are signed.
 HWY_INLINE ShortVec pairs_of_bytes(WordVec a, WordVec b) {
 #if HWY_TARGET == HWY_AVX3
   return ShortVec{_mm512_maddubs_epi16(a.raw, b.raw)};
@@ -142,6 +147,9 @@ HWY_INLINE ShortVec pairs_of_bytes(WordVec a, WordVec b) {
   return ShortVec{_mm256_maddubs_epi16(a.raw, b.raw)};
 #elif HWY_TARGET == HWY_SSE4
   return ShortVec{_mm_maddubs_epi16(a.raw, b.raw)};
+#elif HWY_TARGET == HWY_NEON
+  const int8x16_t x = vreinterpretq_s8_u32(a.raw), y = vreinterpretq_s8_u32(b.raw);
+  return ShortVec(vpaddq_s16(vmull_s8(vget_low_s8(x), vget_low_s8(y)), vmull_high_s8(x, y)));
 #else
   const ShortVec x = hn::BitCast(Shorts(), a), y = hn::BitCast(Shorts(), b);
   const ShortVec even = hn::Mul(hn::And(x, hn::Set(Shorts(), 0xff)), hn::ShiftRight<8>(hn::ShiftLeft<8>(y)));
@@ -150,7 +158,8 @@ HWY_INLINE ShortVec pairs_of_bytes(WordVec a, WordVec b) {
 #endif
 }
 
-// The bytes of x, negated where those of `signs` are negative; where those are zero, anything.
+// The bytes of x, negated where those of `signs` are negative; where those are zero, anything. On NEON, which multiplies
+// signed bytes, neither this nor magnitudes() changes them.
 HWY_INLINE WordVec negated_like(WordVec signs, WordVec x) {
 #if HWY_TARGET == HWY_AVX3
   return WordVec{_mm512_mask_sub_epi8(x.raw, _mm512_movepi8_mask(signs.raw), _mm512_setzero_si512(), x.raw)};
@@ -158,6 +167,9 @@ HWY_INLINE WordVec negated_like(WordVec signs, WordVec x) {
   return WordVec{_mm256_sign_epi8(x.raw, signs.raw)};
 #elif HWY_TARGET == HWY_SSE4
   return WordVec{_mm_sign_epi8(x.raw, signs.raw)};
+#elif HWY_TARGET == HWY_NEON
+  static_cast<void>(signs);
+  return x;
 #else
   const auto negative = hn::BroadcastSignBit(hn::BitCast(PackedBytes(), signs));
   return hn::BitCast(Words(), hn::Sub(hn::Xor(hn::BitCast(PackedBytes(), x), negative), negative));
@@ -165,7 +177,11 @@ HWY_INLINE WordVec negated_like(WordVec signs, WordVec x) {
 }
 
 HWY_INLINE WordVec magnitudes(WordVec bytes) {
+#if HWY_TARGET == HWY_NEON
+  return bytes;
+#else
   return hn::BitCast(Words(), hn::Abs(hn::BitCast(PackedBytes(), bytes)));
+#endif
 }
 
 // Where the second of two vectors of columns begins: in the same panel, or in the next one.
@@ -271,13 +287,13 @@ using Product = void (*)(const IntegerRows&, const IntegerPanel&, float*, int64_
 template <CacheLevel l>
 constexpr Product kInt8Products[] = {
     int8_tile<1, l>, int8_tile<2, l>, int8_tile<3, l>, int8_tile<4, l>,  int8_tile<5, l>,  int8_tile<6, l>,
-#if HWY_TARGET == HWY_AVX3
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON
     int8_tile<7, l>, int8_tile<8, l>, int8_tile<9, l>, int8_tile<10, l>, int8_tile<11, l>, int8_tile<12, l>,
 #endif
 };
 constexpr Product kInt4Products[] = {
     int4_tile<1>, int4_tile<2>, int4_tile<3>, int4_tile<4>,  int4_tile<5>,  int4_tile<6>,
-#if HWY_TARGET == HWY_AVX3
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON
     int4_tile<7>, int4_tile<8>, int4_tile<9>, int4_tile<10>, int4_tile<11>, int4_tile<12>,
 #endif
 };
@@ -298,21 +314,38 @@ int64_t words_of_bytes_and_sums(int64_t depth) { return depth / 4 + depth / kInt
 }  // namespace
 
 const IntegerKernels* make_integer_kernels(IntegerBits bits) {
-  static const IntegerKernels eight{words_of_bytes, quantize_to_signed_bytes, multiply_int8};
-  static const IntegerKernels four{words_of_bytes_and_sums, quantize_to_bytes_and_sums, multiply_int4};
+  static const IntegerKernels eight{2 * lanes(), words_of_bytes, quantize_to_signed_bytes, multiply_int8};
+  static const IntegerKernels four{2 * lanes(), words_of_bytes_and_sums, quantize_to_bytes_and_sums, multiply_int4};
   return bits == IntegerBits::eight ? &eight : &four;
 }
 
-const IntegerKernels* make_vnni_kernels(IntegerBits bits) {
+#if HWY_ARCH_X86
+const IntegerKernels* make_extended_kernels(IntegerBits bits) {
 #if HWY_TARGET == HWY_AVX3
   constexpr auto kInt8 = multiply_int8_avx512vnni, kInt4 = multiply_int4_avx512vnni;
 #else
   constexpr auto kInt8 = multiply_int8_avxvnni, kInt4 = multiply_int4_avxvnni;
 #endif
-  static const IntegerKernels eight{words_of_bytes, quantize_to_unsigned_bytes, kInt8};
-  static const IntegerKernels four{words_of_bytes_and_sums, quantize_to_bytes_and_sums, kInt4};
+  static const IntegerKernels eight{2 * lanes(), words_of_bytes, quantize_to_unsigned_bytes, kInt8};
+  static const IntegerKernels four{2 * lanes(), words_of_bytes_and_sums, quantize_to_bytes_and_sums, kInt4};
   return bits == IntegerBits::eight ? &eight : &four;
 }
+#elif HWY_ARCH_ARM_A64
+template <Extension extension>
+const IntegerKernels* kernels_with(IntegerBits bits) {
+  constexpr bool kSquares = extension == Extension::i8mm;
+  constexpr auto kInt8 = kSquares ? multiply_int8_neoni8mm : multiply_int8_neondotprod;
+  constexpr auto kInt4 = kSquares ? multiply_int4_neoni8mm : multiply_int4_neondotprod;
+  static const IntegerKernels eight{kPanelRows, words_of_bytes, quantize_to_signed_bytes, kInt8};
+  static const IntegerKernels four{kPanelRows, words_of_bytes_and_sums, quantize_to_bytes_and_sums, kInt4};
+  return bits == IntegerBits::eight ? &eight : &four;
+}
+const IntegerKernels* make_extended_kernels(IntegerBits bits) {
+  return has_extension(Extension::i8mm) ? kernels_with<Extension::i8mm>(bits) : kernels_with<Extension::dotprod>(bits);
+}
+#else
+const IntegerKernels* make_extended_kernels(IntegerBits bits) { return make_integer_kernels(bits); }
+#endif
 
 }  // namespace heed::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -321,26 +354,26 @@ HWY_AFTER_NAMESPACE();
 namespace heed::cpu {
 
 HWY_EXPORT(make_integer_kernels);
-HWY_EXPORT(make_vnni_kernels);
+HWY_EXPORT(make_extended_kernels);
 
 namespace {
 
-// Whether the best instruction set here has them, which the panels' width tells.
-bool has_vnni() {
+// Whether the best instruction set here has the instruction for sums of four products; on x86 the panels' width tells.
+bool sums_four_products() {
 #if defined(__x86_64__)
   limit_instruction_sets();
   const int64_t width = product_kernels().panel_columns;
-  return (width == 32 && __builtin_cpu_supports("avx512vnni")) || (width == 16 && has_avx_vnni());
+  return (width == 32 && __builtin_cpu_supports("avx512vnni")) || (width == 16 && has_extension(Extension::avx_vnni));
 #else
-  return false;
+  return has_extension(Extension::dotprod);
 #endif
 }
 
 }  // namespace
 
 const IntegerKernels& integer_kernels(IntegerBits bits) {
-  return has_vnni() ? *HWY_DYNAMIC_DISPATCH(make_vnni_kernels)(bits)
-                    : *HWY_DYNAMIC_DISPATCH(make_integer_kernels)(bits);
+  return sums_four_products() ? *HWY_DYNAMIC_DISPATCH(make_extended_kernels)(bits)
+                              : *HWY_DYNAMIC_DISPATCH(make_integer_kernels)(bits);
 }
 
 }  // namespace heed::cpu

@@ -25,10 +25,11 @@ struct IntegerPanel {
 };
 
 struct IntegerKernels {
+  int64_t columns;                      // that multiply() takes at once
   int64_t (*row_words)(int64_t depth);  // of a quantized row
   // Row `row` of A to `to`, with this scale; 0: with its own. Returns the scale.
   float (*quantize)(const ConstView& a, int64_t row, float input_scale, uint32_t* to);
-  // tile[rows, panel columns] = the rows times one panel.
+  // tile[rows, columns] = the rows times as many columns.
   void (*multiply)(int64_t rows, const IntegerRows& a, const IntegerPanel& panel, float* tile, int64_t stride);
 };
 
@@ -42,12 +43,18 @@ constexpr int64_t kStepsAhead = 64;
 
 // With the instruction for sums of four products: AVX-512's for two panels, AVX-VNNI's for one. With
 // 8 bits the rows' values are 128 too large, which makes them unsigned; with 4 bits they are signed, and the weights
-// unsigned. A row of 4 bits ends with the sums of its groups' values.
+// unsigned. A row of 4 bits ends with the sums of its groups' values. ARM's, for one panel, multiply signed values.
 void multiply_int8_avx512vnni(int64_t rows, const IntegerRows& a, const IntegerPanel& panel, float* tile,
                               int64_t stride);
 void multiply_int4_avx512vnni(int64_t rows, const IntegerRows& a, const IntegerPanel& panel, float* tile,
                               int64_t stride);
 void multiply_int8_avxvnni(int64_t rows, const IntegerRows& a, const IntegerPanel& panel, float* tile, int64_t stride);
 void multiply_int4_avxvnni(int64_t rows, const IntegerRows& a, const IntegerPanel& panel, float* tile, int64_t stride);
+void multiply_int8_neondotprod(int64_t rows, const IntegerRows& a, const IntegerPanel& panel, float* tile,
+                               int64_t stride);
+void multiply_int4_neondotprod(int64_t rows, const IntegerRows& a, const IntegerPanel& panel, float* tile,
+                               int64_t stride);
+void multiply_int8_neoni8mm(int64_t rows, const IntegerRows& a, const IntegerPanel& panel, float* tile, int64_t stride);
+void multiply_int4_neoni8mm(int64_t rows, const IntegerRows& a, const IntegerPanel& panel, float* tile, int64_t stride);
 
 }  // namespace heed::cpu

@@ -105,7 +105,7 @@ PackedPanels::PackedPanels(Context& context, PanelMemory& memory, const Shape& s
                            const RowSource& rows, Bf16Products products)
     : CpuWeight(shape.rows(), shape.columns()) {
   const Element element = element_of(types, products);
-  const int64_t width = product_kernels().panel_columns, depth = shape.columns();
+  const int64_t width = columns_of_panel(element), depth = shape.columns();
   const std::shared_ptr<Tensor> taken = memory.take(panel_words(depth, shape.rows(), element));
   memory_ = taken;
   panels_ = {taken->data<float>(), depth, shape.rows(), element};

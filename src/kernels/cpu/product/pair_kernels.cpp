@@ -134,7 +134,7 @@ template <HalfType t>
 constexpr Product kProducts[] = {
     multiply_pair_rows<1, t>,  multiply_pair_rows<2, t>,  multiply_pair_rows<3, t>,
     multiply_pair_rows<4, t>,  multiply_pair_rows<5, t>,  multiply_pair_rows<6, t>,
-#if HWY_TARGET == HWY_AVX3
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON
     multiply_pair_rows<7, t>,  multiply_pair_rows<8, t>,  multiply_pair_rows<9, t>,
     multiply_pair_rows<10, t>, multiply_pair_rows<11, t>, multiply_pair_rows<12, t>,
 #endif

@@ -1,6 +1,5 @@
+// vdpbf16ps on 12 rows x 2 vectors of 16 columns.
 #include "kernels/cpu/product/product_kernels.h"
-
-#if defined(__x86_64__)
 
 #include <immintrin.h>
 
@@ -74,7 +73,7 @@ inline void store_pairs(__m512i even, __m512i odd, float* to) {
 
 }  // namespace
 
-void write_pair_strips_avx512bf16(const HostView<const bf16>& from, const ColumnBlock& block, float* to) {
+void write_bf16_pair_strips(const HostView<const bf16>& from, const ColumnBlock& block, float* to) {
   for (int64_t step = 0; step < block.steps; ++step) {
     const int64_t k = 2 * (block.first_step + step);
     const bool odd_exists = k + 1 < from.rows;
@@ -93,8 +92,8 @@ void write_pair_strips_avx512bf16(const HostView<const bf16>& from, const Column
   }
 }
 
-void multiply_pairs_avx512bf16(int64_t rows, int64_t steps, const LeftBlock& a, const RightBlock& b, float* tile,
-                               int64_t stride, Write write) {
+void multiply_bf16_pairs(int64_t rows, int64_t steps, const LeftBlock& a, const RightBlock& b, float* tile,
+                         int64_t stride, Write write) {
   const Product product = kProducts[rows - 1];
   for (int64_t panel = 0; panel < b.panels; ++panel) {
     product(steps, a, b.data + panel * b.distance, tile + panel * kColumns, stride, write);
@@ -102,14 +101,3 @@ void multiply_pairs_avx512bf16(int64_t rows, int64_t steps, const LeftBlock& a, 
 }
 
 }  // namespace heed::cpu
-
-#else
-
-namespace heed::cpu {
-
-void multiply_pairs_avx512bf16(int64_t, int64_t, const LeftBlock&, const RightBlock&, float*, int64_t, Write) {}
-void write_pair_strips_avx512bf16(const HostView<const bf16>&, const ColumnBlock&, float*) {}
-
-}  // namespace heed::cpu
-
-#endif

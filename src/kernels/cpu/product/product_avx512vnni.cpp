@@ -1,8 +1,6 @@
 #include "kernels/cpu/machine/prefetch_level.h"
 #include "kernels/cpu/product/integer_kernels.h"
 
-#if defined(__x86_64__)
-
 // GCC 12 takes the undefined operands in its own header for mistakes (GCC bug 105593).
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
@@ -231,14 +229,3 @@ void multiply_int4_avx512vnni(int64_t rows, const IntegerRows& a, const IntegerP
 }
 
 }  // namespace heed::cpu
-
-#else
-
-namespace heed::cpu {
-
-void multiply_int8_avx512vnni(int64_t, const IntegerRows&, const IntegerPanel&, float*, int64_t) {}
-void multiply_int4_avx512vnni(int64_t, const IntegerRows&, const IntegerPanel&, float*, int64_t) {}
-
-}  // namespace heed::cpu
-
-#endif

@@ -1,7 +1,5 @@
 #include "kernels/cpu/product/integer_kernels.h"
 
-#if defined(__x86_64__)
-
 #include <immintrin.h>
 
 namespace heed::cpu {
@@ -154,14 +152,3 @@ void multiply_int4_avxvnni(int64_t rows, const IntegerRows& a, const IntegerPane
 }
 
 }  // namespace heed::cpu
-
-#else
-
-namespace heed::cpu {
-
-void multiply_int8_avxvnni(int64_t, const IntegerRows&, const IntegerPanel&, float*, int64_t) {}
-void multiply_int4_avxvnni(int64_t, const IntegerRows&, const IntegerPanel&, float*, int64_t) {}
-
-}  // namespace heed::cpu
-
-#endif

@@ -59,7 +59,7 @@ IntegerPanel panel_at(const IntegerPanels& b, int64_t column) {
 // A region of C, of which `a` holds the rows; `tile` has room for one row tile.
 void multiply_region(const IntegerRows& a, const IntegerPanels& b, const Region& region, Sink sink, float* tile) {
   const IntegerKernels& kernels = integer_kernels(b.bits);
-  const int64_t width = product_kernels().panel_columns;
+  const int64_t width = kernels.columns;
   const int64_t height = tile_height(region.rows, product_kernels().tile_rows);
   const int64_t stride = round_up(region.columns, width);
   for (int64_t row = 0; row < region.rows; row += height) {
@@ -71,8 +71,8 @@ void multiply_region(const IntegerRows& a, const IntegerPanels& b, const Region&
   }
 }
 
-int64_t tile_elements(int64_t columns) {
-  return product_kernels().tile_rows * round_up(columns, product_kernels().panel_columns);
+int64_t tile_elements(const IntegerPanels& b, int64_t columns) {
+  return product_kernels().tile_rows * round_up(columns, integer_kernels(b.bits).columns);
 }
 
 // Panels of one task take half of the core's cache.
@@ -98,9 +98,9 @@ void multiply_task(Scratch& scratch, const ConstView& a, const IntegerRows& shar
                    const Region& region, Sink sink) {
   const bool own = shared.words == nullptr;
   const int64_t own_elements = own ? RowsMemory::elements(b, region.rows) : 0;
-  float* const tile = scratch.reserve<float>(tile_elements(region.columns) + own_elements);
+  float* const tile = scratch.reserve<float>(tile_elements(b, region.columns) + own_elements);
   const IntegerRows rows = own ? quantize_rows(b, a, region.first_row, region.rows,
-                                               RowsMemory::at(tile + tile_elements(region.columns), b, region.rows))
+                                               RowsMemory::at(tile + tile_elements(b, region.columns), b, region.rows))
                                : rows_from(shared, region.first_row);
   multiply_region(rows, b, region, sink, tile);
 }
@@ -122,9 +122,9 @@ void multiply(Context& context, const Operand& a, const IntegerPanels& b, Sink s
 void multiply_rows(Scratch& scratch, const Operand& a, const IntegerPanels& b, int64_t first_row, int64_t rows,
                    Sink sink) {
   const int64_t columns = std::min(b.columns, tile_columns(b.depth));
-  float* const tile = scratch.reserve<float>(tile_elements(columns) + RowsMemory::elements(b, rows));
+  float* const tile = scratch.reserve<float>(tile_elements(b, columns) + RowsMemory::elements(b, rows));
   const IntegerRows quantized =
-      quantize_rows(b, a.matrix, first_row, rows, RowsMemory::at(tile + tile_elements(columns), b, rows));
+      quantize_rows(b, a.matrix, first_row, rows, RowsMemory::at(tile + tile_elements(b, columns), b, rows));
   for (int64_t column = 0; column < b.columns; column += columns) {
     multiply_region(quantized, b, {first_row, rows, column, std::min(columns, b.columns - column)}, sink, tile);
   }

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "base/rounding.h"
+#include "kernels/half_panels.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/product/product_kernels.cpp"
@@ -15,7 +16,7 @@ HWY_BEFORE_NAMESPACE();
 namespace heed::cpu::HWY_NAMESPACE {
 namespace {
 
-#if HWY_TARGET == HWY_AVX3
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON
 constexpr DepthBlocks kDepthBlocks{512, 512};
 #else
 constexpr DepthBlocks kDepthBlocks{512, 256};
@@ -113,7 +114,7 @@ template <Element e>
 constexpr Product kProducts[] = {
     multiply_rows<1, e>,  multiply_rows<2, e>,  multiply_rows<3, e>,
     multiply_rows<4, e>,  multiply_rows<5, e>,  multiply_rows<6, e>,
-#if HWY_TARGET == HWY_AVX3
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON
     multiply_rows<7, e>,  multiply_rows<8, e>,  multiply_rows<9, e>,
     multiply_rows<10, e>, multiply_rows<11, e>, multiply_rows<12, e>,
 #endif
@@ -170,7 +171,7 @@ void write_strips_of(const ConstView& matrix, Element element, const ColumnBlock
     });
   };
   if (element == Element::pair) {
-    write_pair_strips_avx512bf16(host<bf16>(matrix), block, to);
+    write_bf16_pair_strips(host<bf16>(matrix), block, to);
   } else if (matrix.type() == DType::bf16) {
     write_rows(host<bf16>(matrix));
   } else {
@@ -220,7 +221,7 @@ void transpose_panel(const Operand& b, Element element, int64_t first_column, in
   if (element == Element::pair) {
     const HostView<const bf16> from = host<bf16>(b.matrix);
     const int64_t depth = std::min(2 * steps, from.columns - 2 * first);
-    transpose_rows(columns, steps, panel_width(), to, [&](int64_t row, int64_t step) {
+    transpose_rows(columns, steps, kHalfPanelRows, to, [&](int64_t row, int64_t step) {
       return pairs_along_row(from.row(first_column + row) + 2 * first, 2 * step, depth - 2 * step);
     });
     return;
@@ -234,17 +235,17 @@ void transpose_panel(const Operand& b, Element element, int64_t first_column, in
 }
 
 void pack_panels(const Operand& b, Element element, const PanelBlock& block, float* to) {
-  const int64_t first_column = block.first_panel * panel_width();
-  const int64_t columns = std::min(block.panels * panel_width(), b.columns() - first_column);
+  const int64_t width = element == Element::pair ? kHalfPanelRows : panel_width();
+  const int64_t first_column = block.first_panel * width;
+  const int64_t columns = std::min(block.panels * width, b.columns() - first_column);
   if (b.layout == Layout::plain) {
-    write_strips_of(
-        b.matrix, element,
-        {block.first_step, block.steps, first_column, columns, panel_width(), panel_width(), block.distance}, to);
+    write_strips_of(b.matrix, element,
+                    {block.first_step, block.steps, first_column, columns, width, width, block.distance}, to);
     return;
   }
-  for (int64_t column = 0; column < columns; column += panel_width()) {
-    transpose_panel(b, element, first_column + column, std::min(panel_width(), columns - column), block.first_step,
-                    block.steps, to + column / panel_width() * block.distance);
+  for (int64_t column = 0; column < columns; column += width) {
+    transpose_panel(b, element, first_column + column, std::min(width, columns - column), block.first_step, block.steps,
+                    to + column / width * block.distance);
   }
 }
 

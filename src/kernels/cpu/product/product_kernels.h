@@ -70,11 +70,11 @@ struct ProductKernels {
 
 const ProductKernels& product_kernels();  // of the best instruction set here
 
-// What Highway cannot express; only where has_bf16_pairs(), with tile_rows 12 and panel_columns 32: vdpbf16ps on 12
-// rows x 2 vectors of 16 columns.
-void multiply_pairs_avx512bf16(int64_t rows, int64_t steps, const LeftBlock& a, const RightBlock& b, float* tile,
-                               int64_t stride, Write write);
+// What Highway cannot express, by AVX-512's vdpbf16ps or ARM's BFMMLA; only where has_bf16_pairs(), with tile_rows 12.
+// Panels of pairs have kHalfPanelRows columns.
+void multiply_bf16_pairs(int64_t rows, int64_t steps, const LeftBlock& a, const RightBlock& b, float* tile,
+                         int64_t stride, Write write);
 // The strips of a block; one step holds the pairs that two rows form, column by column.
-void write_pair_strips_avx512bf16(const HostView<const bf16>& from, const ColumnBlock& block, float* to);
+void write_bf16_pair_strips(const HostView<const bf16>& from, const ColumnBlock& block, float* to);
 
 }  // namespace heed::cpu

@@ -15,7 +15,7 @@ HWY_BEFORE_NAMESPACE();
 namespace heed::cpu::HWY_NAMESPACE {
 
 // Accumulators, a panel row and one broadcast fit in the registers: 24 + 2 + 1 of 32, or 12 + 2 + 1 of 16.
-#if HWY_TARGET == HWY_AVX3
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON  // 32 registers
 constexpr int kRows = 12;
 #else
 constexpr int kRows = 6;

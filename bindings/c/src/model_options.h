@@ -1,0 +1,18 @@
+// Options that several kinds of models share.
+#pragma once
+
+#include "heed/types/drafting.h"
+#include "heed/types/inference.h"
+#include "heed/types/writing_rules.h"
+#include "options.h"
+
+namespace heed::c {
+
+// Those of models that read; `add_writing_options` adds those of models that write.
+InferenceOptions inference_options(OptionReader& options);
+void add_writing_options(OptionReader& options, InferenceOptions& inference);
+DraftOptions draft_options(OptionReader& options);
+
+void read_rules(OptionReader& options, WritingRules& rules);
+
+}  // namespace heed::c

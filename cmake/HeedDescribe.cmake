@@ -1,0 +1,22 @@
+# A part of `cmake --install`: manual pages and completion. `heed` is the program with its emulator, if any, `written` a
+# folder for what it writes.
+cmake_minimum_required(VERSION 3.25)
+list(REMOVE_ITEM heed "")
+file(REMOVE_RECURSE "${written}")
+file(MAKE_DIRECTORY "${written}/man")
+execute_process(COMMAND ${heed} self-describe --man "${written}/man" COMMAND_ERROR_IS_FATAL ANY)
+foreach(shell IN ITEMS bash zsh fish)
+  execute_process(COMMAND ${heed} self-describe --completion ${shell} OUTPUT_FILE "${written}/${shell}"
+    COMMAND_ERROR_IS_FATAL ANY)
+endforeach()
+find_program(gzip gzip)
+file(GLOB pages "${written}/man/*.1")
+if(gzip)
+  execute_process(COMMAND "${gzip}" --no-name --best ${pages} COMMAND_ERROR_IS_FATAL ANY)
+  list(TRANSFORM pages APPEND .gz)
+endif()
+set(shared "${CMAKE_INSTALL_PREFIX}/share")
+file(INSTALL ${pages} DESTINATION "${shared}/man/man1")
+file(INSTALL "${written}/bash" DESTINATION "${shared}/bash-completion/completions" RENAME heed)
+file(INSTALL "${written}/zsh" DESTINATION "${shared}/zsh/vendor-completions" RENAME _heed)
+file(INSTALL "${written}/fish" DESTINATION "${shared}/fish/vendor_completions.d" RENAME heed.fish)

@@ -1,0 +1,21 @@
+#include "decode/search/beam_recorder.h"
+
+namespace heed {
+
+void BeamRecorder::begin_step() {
+  trace_.is_complete = trace_.is_complete && count_ < most_;
+  if (trace_.is_complete) {
+    trace_.steps.emplace_back();
+  }
+}
+
+std::optional<BeamPlace> BeamRecorder::add(BeamHypothesis hypothesis) {
+  if (!trace_.is_complete) {
+    return std::nullopt;
+  }
+  ++count_;
+  trace_.steps.back().push_back(std::move(hypothesis));
+  return BeamPlace{std::ssize(trace_.steps) - 1, std::ssize(trace_.steps.back()) - 1};
+}
+
+}  // namespace heed

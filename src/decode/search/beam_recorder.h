@@ -1,0 +1,27 @@
+// What a search considered, step by step.
+#pragma once
+
+#include <optional>
+#include <utility>
+
+#include "heed/types/beam_trace.h"
+
+namespace heed {
+
+// Notes the hypotheses of one search, without their pieces.
+class BeamRecorder {
+ public:
+  explicit BeamRecorder(int64_t most = kMaxTraced) : most_(most) {}
+
+  void begin_step();
+  // Adds to the step that was begun last, and returns where; none where it is no longer noted.
+  std::optional<BeamPlace> add(BeamHypothesis hypothesis);
+
+  BeamTrace take() { return std::move(trace_); }
+
+ private:
+  int64_t most_, count_ = 0;
+  BeamTrace trace_;
+};
+
+}  // namespace heed

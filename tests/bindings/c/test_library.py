@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""test_library.py LIBHEED CC CXX: what libheed.so exports, heed.h as C and C++, and the examples in other languages.
+
+Go and Rust are tried where their compilers are (Debian: golang-go, rustc)."""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(os.environ["HEED_SOURCE_DIR"])
+LIBRARY = pathlib.Path(sys.argv[1]).resolve()
+C_COMPILER, CXX_COMPILER = sys.argv[2] or "cc", sys.argv[3]
+BINDING = SOURCE / "bindings" / "c"
+EXAMPLES = SOURCE / "examples"
+STRICT = ["-Wall", "-Wextra", "-pedantic", "-Wstrict-prototypes", "-Wconversion", "-Werror"]
+LINES = "ein Hund läuft\nzwei Kinder spielen\n"
+
+
+def run(*command, **options):
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(LIBRARY.parent), **options.pop("environment", {})}
+    return subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=250, env=environment, **options)
+
+
+class LibraryTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.path = pathlib.Path(folder.name)
+        cls.translator, cls.writer = cls.path / "translator", cls.path / "writer"
+        for arguments in ([cls.translator], [cls.writer, "architecture=causal-lm"]):
+            subprocess.run([os.environ["HEED_MAKE_MODEL"], *map(str, arguments)], check=True)
+
+    def checked(self, *command, **options):
+        done = run(*command, **options)
+        self.assertEqual(done.returncode, 0, f"{' '.join(map(str, command))}:\n{done.stdout}{done.stderr}")
+        return done
+
+    def example(self, name):
+        """Builds examples/c/NAME.c as C99."""
+        program = self.path / name
+        self.checked(C_COMPILER, "-std=c99", *STRICT, f"-I{BINDING}", EXAMPLES / "c" / f"{name}.c", "-o", program,
+                     f"-L{LIBRARY.parent}", "-lheed")
+        return program
+
+    def expected_translations(self, *options):
+        return self.checked(os.environ["HEED_BINARY"], "translate", "--model", self.translator, *options, input=LINES).stdout
+
+    def test_it_exports_what_the_kept_list_says_and_nothing_else(self):
+        lines = self.checked("nm", "--dynamic", "--defined-only", "--with-symbol-versions", LIBRARY).stdout.splitlines()
+        found = sorted(line.split()[2].replace("@@", "@") for line in lines if line.split()[1] != "A")
+        self.assertEqual(found, (BINDING / "symbols.txt").read_text().split())
+
+    def test_the_header_declares_what_it_exports(self):
+        header = re.sub(r"/\*.*?\*/", "", (BINDING / "heed.h").read_text(), flags=re.DOTALL)
+        declared = sorted(name + "@HEED_0" for name in re.findall(r"\b(heed_\w+)\s*\(", header))
+        self.assertEqual(declared, (BINDING / "symbols.txt").read_text().split())
+
+    def test_numbers_of_the_header_stay(self):
+        header = (BINDING / "heed.h").read_text()
+        numbers = re.findall(r"^\s+(HEED_\w+) = (\d+)", header, re.MULTILINE)
+        self.assertEqual(len({number for name, number in numbers if "ERROR" not in name and name != "HEED_OK"}), 63)
+        kept = "".join(f"{name} {number}\n" for name, number in numbers)
+        self.assertEqual(kept, (BINDING / "numbers.txt").read_text())
+
+    def test_its_soname_has_a_version(self):
+        self.assertIn("soname: [libheed.so.0]", self.checked("readelf", "--dynamic", LIBRARY).stdout)
+
+    def test_the_header_is_c_and_cpp(self):
+        for name, compiler, standard in (("c99.c", C_COMPILER, "c99"), ("c11.c", C_COMPILER, "c11"),
+                                         ("cpp.cpp", CXX_COMPILER, "c++98"), ("cpp20.cpp", CXX_COMPILER, "c++20")):
+            source = self.path / name
+            source.write_text('#include <heed.h>\n#include <heed.h>\nint main(void) { return heed_error_code(NULL); }\n')
+            strict = [flag for flag in STRICT if compiler == C_COMPILER or flag != "-Wstrict-prototypes"]
+            extra = ["-Wno-long-long"] if standard == "c++98" else []
+            self.checked(compiler, f"-std={standard}", *strict, *extra, f"-I{BINDING}", "-fsyntax-only", source)
+
+    def test_an_ignored_error_is_a_warning(self):
+        source = self.path / "ignored.c"
+        source.write_text("#include <heed.h>\nint main(void) { heed_options_create(NULL); return 0; }\n")
+        found = run(C_COMPILER, "-std=c99", *STRICT, f"-I{BINDING}", "-c", source, "-o", self.path / "ignored.o")
+        self.assertIn("unused-result", found.stderr)
+
+    def test_the_example_in_c_translates_as_the_program_does(self):
+        program = self.example("translate")
+        found = self.checked(program, self.translator, input=LINES).stdout.split("\n")[:-1]
+        self.assertEqual(found[0::3], self.expected_translations("--beam", "4").split("\n")[:-1])
+        self.assertTrue(all(re.fullmatch(r"  from \S+ \([01]\.\d\d\)", line) for line in found[2::3]), found)
+        failed = run(program, self.path / "nothing")
+        self.assertEqual((failed.returncode, failed.stdout), (1, ""))
+        self.assertRegex(failed.stderr, r"^error 4: .*nothing.*\n$")
+
+    def test_the_example_in_c_streams_and_stops(self):
+        program = self.example("generate")
+        found = self.checked(program, self.writer, "a dog", "5").stdout
+        self.assertRegex(found, r"(?s)^.*\n\((length|end)\)\n$")
+        long = self.checked(program, self.writer, "a dog").stdout
+        if len(long) > 230:
+            self.assertIn("(cancelled)", long)
+
+    def test_the_example_in_c_encodes(self):
+        found = self.checked(self.example("encode"), self.translator, "ein Hund", "ein Hund", "zwei Kinder").stdout.splitlines()
+        self.assertEqual(found[0], "1.0000  ein Hund")
+        self.assertEqual(len(found), 2)
+
+    def test_the_example_in_rust_translates_as_the_program_does(self):
+        if not shutil.which("rustc"):
+            self.skipTest("no rustc (Debian: rustc)")
+        program = self.path / "translate-rust"
+        self.checked("rustc", "-O", "-D", "warnings", "-L", LIBRARY.parent, EXAMPLES / "rust" / "translate.rs", "-o", program)
+        self.assertEqual(self.checked(program, self.translator, input=LINES).stdout, self.expected_translations())
+        self.assertIn("error 4: ", run(program, self.path / "nothing").stderr)
+
+    def test_the_example_in_go_translates_as_the_program_does(self):
+        if not shutil.which("go"):
+            self.skipTest("no go (Debian: golang-go)")
+        program = self.path / "translate-go"
+        self.checked("go", "build", "-o", program, EXAMPLES / "go" / "translate.go",
+                     environment={"CGO_ENABLED": "1", "CGO_CFLAGS": f"-I{BINDING}", "CGO_LDFLAGS": f"-L{LIBRARY.parent}",
+                                  "GOCACHE": str(self.path / "go-cache"), "GOFLAGS": "-mod=mod", "GO111MODULE": "off"})
+        self.assertEqual(self.checked(program, self.translator, input=LINES).stdout, self.expected_translations())
+        self.assertIn("nothing", run(program, self.path / "nothing").stderr)
+
+    def test_it_is_loaded_while_the_process_runs(self):
+        code = ("import ctypes, sys; heed = ctypes.CDLL(sys.argv[1]); heed.heed_version.restype = ctypes.c_char_p; "
+                "print(heed.heed_version().decode())")
+        version = self.checked(sys.executable, "-c", code, LIBRARY).stdout.strip()
+        self.assertTrue(self.checked(os.environ["HEED_BINARY"], "--version").stdout.startswith(f"heed {version}\n"))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

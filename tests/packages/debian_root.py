@@ -1,0 +1,59 @@
+"""A Debian root of its own, in which packages are installed, used and removed."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+
+# What the packages depend on: without a network, dpkg then shows that nothing is missing.
+PACKAGES = "adduser,libdnnl3,libfmt9,libgomp1,libhwy1,libicu72,libsentencepiece0,libssl3,libtomlplusplus3,zlib1g"
+MIRROR = os.environ.get("HEED_DEBIAN_MIRROR", "http://deb.debian.org/debian")
+
+
+def missing():
+    """Why there can be no such root here, or None."""
+    if os.geteuid() != 0:
+        return "only root can make a Debian root"
+    if not shutil.which("debootstrap", path=os.environ["PATH"] + ":/usr/sbin"):
+        return "no debootstrap (a Debian package)"
+    return None
+
+
+class DebianRoot:
+    """Unpacked into `path`, from the archive `kept`, which is made at the first time."""
+
+    def __init__(self, path, kept, suite="bookworm", packages=PACKAGES):
+        self.path = pathlib.Path(path)
+        if not kept.is_file():
+            made = self.path / "made"
+            command = ["debootstrap", "--variant=minbase", *([f"--include={packages}"] if packages else []), suite, made, MIRROR]
+            done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=550,
+                                  env={**os.environ, "PATH": os.environ["PATH"] + ":/usr/sbin:/sbin"})
+            if done.returncode != 0:
+                raise OSError(f"debootstrap: {done.stdout[-300:]}{done.stderr[-300:]}")
+            part = kept.with_suffix(".part")
+            subprocess.run(["tar", "--create", "--one-file-system", f"--file={part}", f"--directory={made}", "."], check=True)
+            part.rename(kept)
+            shutil.rmtree(made)
+        self.root = self.path / "root"
+        self.root.mkdir()
+        subprocess.run(["tar", "--extract", f"--file={kept}", f"--directory={self.root}"], check=True)
+        policy = self.root / "usr" / "sbin" / "policy-rc.d"
+        policy.write_text("#!/bin/sh\nexit 101\n")
+        policy.chmod(0o755)
+
+    def command(self, *words):
+        return ["chroot", str(self.root), *map(str, words)]
+
+    def run(self, *words, **options):
+        environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8"}
+        return subprocess.run(self.command(*words), capture_output=True, text=True, timeout=200, env=environment, **options)
+
+    def install(self, *packages):
+        """Installs .deb files with dpkg."""
+        folder = self.root / "packages"
+        folder.mkdir(exist_ok=True)
+        for package in packages:
+            shutil.copy(package, folder)
+        return self.run("dpkg", "--force-confdef", "--force-confold", "--install",
+                        *(f"/packages/{pathlib.Path(package).name}" for package in packages))

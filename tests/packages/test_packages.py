@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""test_packages.py BUILD CC: the Debian packages of a build: their content, lintian, and their life in a Debian root.
+
+lintian and debootstrap are tried where they are (Debian packages of these names); the root needs root's rights and, the
+first time, a mirror."""
+
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import urllib.request
+
+import debian_root
+
+SOURCE = pathlib.Path(os.environ["HEED_SOURCE_DIR"])
+BUILD, CC = pathlib.Path(sys.argv[1]), sys.argv[2]
+LINES = "ein Hund läuft\nzwei Kinder spielen\n"
+
+
+def run(*command, **options):
+    return subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=300, **options)
+
+
+class PackagesTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.path = pathlib.Path(folder.name)
+        done = run("cpack", "--config", BUILD / "CPackConfig.cmake", "-G", "DEB", "-B", cls.path / "packages")
+        assert done.returncode == 0, done.stdout + done.stderr
+        cls.packages = {file.name.split("_")[0]: file for file in (cls.path / "packages").glob("*.deb")}
+
+    def checked(self, done):
+        self.assertEqual(done.returncode, 0, f"{done.args}:\n{done.stdout}{done.stderr}")
+        return done
+
+    def files(self, name):
+        listing = self.checked(run("dpkg-deb", "--contents", self.packages[name])).stdout
+        return {line.split(" ./", 1)[1].split(" -> ")[0] for line in listing.splitlines() if not line.endswith("/")}
+
+    def field(self, name, field):
+        return self.checked(run("dpkg-deb", "--field", self.packages[name], field)).stdout.strip()
+
+    def test_each_package_holds_its_component(self):
+        self.assertLessEqual({"heed", "libheed0", "libheed-dev", "heed-server"}, set(self.packages))
+        expected = {"heed": ("usr/bin/heed", "usr/share/man/man1/heed-translate.1.gz"),
+                    "libheed0": (r"usr/lib/.*libheed.so.0",), "libheed-dev": ("usr/include/heed.h", r"usr/lib/.*libheed.so"),
+                    "heed-server": ("etc/heed/serve.toml", "usr/lib/systemd/system/heed.service")}
+        for name, patterns in expected.items():
+            files = self.files(name)
+            for pattern in (*patterns, f"usr/share/doc/{name}/copyright", f"usr/share/doc/{name}/changelog.Debian.gz"):
+                self.assertTrue(any(re.fullmatch(pattern, file) for file in files), f"{name}: {pattern}")
+        owners = [file for name in self.packages for file in self.files(name)]
+        self.assertEqual(len(owners), len(set(owners)), "a file is in two packages")
+
+    def test_dependencies_come_from_what_is_linked(self):
+        self.assertIn("libsentencepiece0", self.field("heed", "Depends"))
+        self.assertNotIn("libheed0", self.field("heed", "Depends"))
+        self.assertNotIn("openmpi", self.field("heed", "Depends"))
+        for library in ("libdnnl", "libssl", "libgomp"):
+            self.assertNotIn(library, self.field("libheed0", "Depends"))
+        version = self.field("heed", "Version")
+        self.assertIn(f"libheed0 (= {version})", self.field("libheed-dev", "Depends"))
+        self.assertIn(f"heed (= {version})", self.field("heed-server", "Depends"))
+
+    def test_lintian_finds_no_error(self):
+        if not shutil.which("lintian"):
+            self.skipTest("no lintian (a Debian package)")
+        found = run("lintian", "--allow-root", "--fail-on", "error", *self.packages.values())
+        self.assertEqual(found.returncode, 0, found.stdout + found.stderr)
+
+    def test_an_archive_of_the_tree_runs_where_it_is_unpacked(self):
+        done = self.checked(run("cpack", "--config", BUILD / "CPackConfig.cmake", "-G", "TGZ", "-B", self.path / "archives"))
+        self.assertEqual(done.returncode, 0)
+        archive = next((self.path / "archives").glob("heed-*-debian12-x86_64.tar.gz"))
+        shutil.unpack_archive(archive, self.path / "some where")
+        tree = next((self.path / "some where").iterdir())
+        self.assertIn("heed ", self.checked(run(tree / "bin" / "heed", "--version")).stdout)
+        self.assertTrue((tree / "share" / "doc" / "heed" / "copyright").is_file())
+        self.assertFalse((tree / "etc").exists())
+
+
+@unittest.skipIf(debian_root.missing(), debian_root.missing())
+class LifeTest(PackagesTest):
+    """Install, use, upgrade and purge."""
+
+    test_each_package_holds_its_component = test_dependencies_come_from_what_is_linked = None
+    test_lintian_finds_no_error = test_an_archive_of_the_tree_runs_where_it_is_unpacked = None
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        try:
+            cls.debian = debian_root.DebianRoot(cls.path, BUILD / "debian-root.tar")
+        except OSError as error:  # no mirror
+            raise unittest.SkipTest(str(error).replace("\n", " "))
+
+    def newer(self, name):
+        """The same package with a higher version."""
+        folder, version = self.path / "newer" / name, self.field(name, "Version")
+        self.checked(run("dpkg-deb", "--raw-extract", self.packages[name], folder))
+        control = folder / "DEBIAN" / "control"
+        control.write_text(control.read_text().replace(version, "9.0.0-1"))
+        package = self.path / "newer" / f"{name}_9.0.0-1.deb"
+        self.checked(run("dpkg-deb", "--build", folder, package))
+        return package
+
+    def serves(self):
+        """Starts the server as its unit does, and asks it for its models."""
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        unit = (self.debian.root / "usr/lib/systemd/system/heed.service").read_text()
+        command = re.search(r"(?m)^ExecStart=(.*)$", unit).group(1).split()
+        user = re.search(r"(?m)^User=(.*)$", unit).group(1)
+        server = subprocess.Popen(self.debian.command("setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", *command,
+                                                      "--listen", f"127.0.0.1:{port}"), stderr=subprocess.PIPE, text=True)
+        try:
+            for _ in range(100):
+                try:
+                    with urllib.request.urlopen(f"http://127.0.0.1:{port}/v1/models", timeout=5) as answer:
+                        return answer.read().decode()
+                except OSError:
+                    self.assertIsNone(server.poll(), "the server ended")
+                    time.sleep(0.1)
+            self.fail("the server does not answer")
+        finally:
+            server.send_signal(signal.SIGTERM)
+            server.communicate(timeout=60)
+
+    def test_packages_live_and_leave_nothing(self):
+        debian = self.debian
+        self.checked(debian.install(*(self.packages[name] for name in ("heed", "libheed0", "libheed-dev", "heed-server"))))
+
+        model = debian.root / "var/lib/heed/de-en"
+        self.checked(run(os.environ["HEED_MAKE_MODEL"], model))
+        expected = self.checked(run(os.environ["HEED_BINARY"], "translate", "--model", model, input=LINES)).stdout
+        found = self.checked(debian.run("heed", "translate", "--model", "/var/lib/heed/de-en", input=LINES))
+        self.assertEqual(found.stdout, expected)
+        program = debian.root / "translate"
+        library = next((debian.root / "usr/lib").rglob("libheed.so")).parent
+        self.checked(run(CC, f"-I{debian.root}/usr/include", SOURCE / "examples/c/translate.c", "-o", program, f"-L{library}",
+                         "-lheed"))
+        self.checked(debian.run("/translate", "/var/lib/heed/de-en", input=LINES))
+
+        settings = debian.root / "etc/heed/serve.toml"
+        settings.write_text(settings.read_text() + '[model.de-en]\npath = "/var/lib/heed/de-en"\n')
+        self.assertIn("de-en", self.serves())
+
+        self.checked(debian.install(*(self.newer(name) for name in ("heed", "libheed0", "libheed-dev", "heed-server"))))
+        self.assertIn('path = "/var/lib/heed/de-en"', settings.read_text())
+        self.assertIn("de-en", self.serves())
+        self.assertEqual((debian.root / "etc/passwd").read_text().count("heed:"), 1)
+
+        names = ("heed-server", "libheed-dev", "libheed0", "heed")
+        listed = self.checked(debian.run("dpkg", "--listfiles", *names)).stdout.split("\n")
+        self.checked(debian.run("dpkg", "--purge", *names))
+        left = [name for name in listed if "heed" in name and (debian.root / name.lstrip("/")).exists()]
+        self.assertEqual(left, [])
+        self.assertFalse(settings.parent.exists())
+        self.assertTrue(model.is_dir(), "models stay")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -59,7 +59,7 @@ bool is_weight_type(StoredType type) {
   return std::ranges::find(kTypes, type, &std::pair<WeightType, StoredType>::second) != kTypes.end();
 }
 
-// The name of a stored type; int8 for int8-static, too.
+// The type of a stored tensor; int8 for int8-static, too.
 WeightType type_of(const TensorFile& file, const StoredTensor& tensor) {
   return has_groups(file, tensor)
              ? WeightType::int8_groups

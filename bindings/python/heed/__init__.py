@@ -38,9 +38,9 @@ def similarity(a, b):
     """
     import numpy
     a, b = numpy.asarray(a, numpy.float32), numpy.asarray(b, numpy.float32)
-    lengths = numpy.linalg.norm(a, axis=-1)[..., None] * numpy.linalg.norm(b, axis=-1) if a.ndim > 1 else \
-        numpy.linalg.norm(a) * numpy.linalg.norm(b, axis=-1)
-    return numpy.divide(a @ b.T, lengths, out=numpy.zeros_like(a @ b.T), where=lengths > 0)
+    of_a, of_b = numpy.linalg.norm(a, axis=-1), numpy.linalg.norm(b, axis=-1)
+    lengths = numpy.multiply.outer(of_a, of_b)
+    return numpy.where(lengths > 0, (a @ b.T) / numpy.where(lengths > 0, lengths, 1), 0)
 
 
 def _similarity(self, a, b):

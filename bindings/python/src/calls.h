@@ -41,6 +41,7 @@ class CallbackFailure {
     }
     return !failure_ && !stopped_;
   }
+  bool was_stopped() const { return stopped_; }
   void raise() {
     if (failure_) {
       throw py::error_already_set(std::move(*failure_));

@@ -125,6 +125,9 @@ py::object translate(const Held<Translator>& held, const py::object& texts, cons
     throw;
   }
   failure.raise();
+  if (failure.was_stopped()) {  // also where all was done by then
+    throw InterruptedError("translate: the callback stopped it");
+  }
   py::list results;
   for (size_t i = 0; i < found.size(); ++i) {
     TranslationResult result = result_of(std::move(found[i]), options);
@@ -138,8 +141,8 @@ py::object translate(const Held<Translator>& held, const py::object& texts, cons
 
 constexpr const char* kClass = R"(A translation model, from its directory or from another program's model.
 
-    >>> translator = heed.Translator("model")
-    >>> translator.translate("ein Hund").text
+    >>> translator = heed.Translator("model")          # doctest: +SKIP
+    >>> translator.translate("ein Hund").text          # doctest: +SKIP
     'a dog'
 
 compute_type is "auto", "f32" or "bf16"; threads 0 is one per processor; device "cpu" or "cuda"; cache "auto", "bf16" or
@@ -157,7 +160,7 @@ return_scores: kept for other libraries' sake: scores are always there
 return_alignments: lists pairs of source and target tokens
 return_attention: cross-attention of all layers and heads with the best translation
 callback: is called with the text's number and each new piece of its translation; what it raises stops the call and is
-    raised again, and a true value stops it)";
+    raised again, and a true value stops it with InterruptedError)";
 
 }  // namespace
 

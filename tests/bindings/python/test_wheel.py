@@ -10,7 +10,7 @@ import unittest
 import zipfile
 
 MAKE_WHEEL, PACKAGE, VERSION = sys.argv[1:4]
-MOST_BYTES = 12_000_000
+MOST_BYTES = 20_000_000  # of which 12 million are the tables of ICU
 
 
 class Wheel(unittest.TestCase):
@@ -31,7 +31,7 @@ class Wheel(unittest.TestCase):
             for line in needed.splitlines():
                 if "sentencepiece" in line or "icuuc" in line or "fmt" in line:
                     self.assertIn(str(path / "site" / "heed"), line)
-            program = "import heed; print(heed.__version__, heed.bleu(['a b c d'], ['a b c d'])['bleu'])"
+            program = "import heed; print(heed.__version__, round(heed.bleu(['a b c d'], ['a b c d'])['bleu'], 6))"
             result = subprocess.run([sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": str(path / "site")},
                                     cwd=path, stdout=subprocess.PIPE, text=True, check=True)
             self.assertEqual(result.stdout, f"{VERSION} 100.0\n")

@@ -110,7 +110,10 @@ libtomlplusplus-dev, nlohmann-json3-dev, pkg-config, zlib1g-dev")
 set(CPACK_DEBIAN_SERVER_PACKAGE_DEPENDS "heed ${same_version}, adduser")
 set(CPACK_DEBIAN_SERVER_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_DEBIAN_SERVER_PACKAGE_ARCHITECTURE all)
-set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "python3, python3-numpy")
+# The module is built for one minor version of Python.
+math(EXPR next_minor "0${Python_VERSION_MINOR} + 1")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "python3 (>= ${Python_VERSION_MAJOR}.${Python_VERSION_MINOR}~), \
+python3 (<< ${Python_VERSION_MAJOR}.${next_minor}), python3-numpy")
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA "${PROJECT_BINARY_DIR}/packages/symbols"
   "${PROJECT_SOURCE_DIR}/cmake/packages/libheed0/triggers")
 set(scripts "${PROJECT_SOURCE_DIR}/cmake/packages/heed-server")

@@ -131,7 +131,10 @@ void OptionReader::finish() const {
 using namespace heed::c;
 
 heed_error* heed_options_create(heed_options** options) {
-  return guarded([&] { given(options, "options") = std::make_unique<heed_options>().release(); });
+  return guarded([&] {
+    require_given(static_cast<const void*>(options), "options");
+    *options = std::make_unique<heed_options>().release();
+  });
 }
 
 void heed_options_free(heed_options* options) { delete options; }
@@ -164,7 +167,10 @@ heed_error* heed_options_set_text(heed_options* options, int option, const char*
 }
 
 heed_error* heed_stop_create(heed_stop** stop) {
-  return guarded([&] { given(stop, "stop") = std::make_unique<heed_stop>().release(); });
+  return guarded([&] {
+    require_given(static_cast<const void*>(stop), "stop");
+    *stop = std::make_unique<heed_stop>().release();
+  });
 }
 
 heed_error* heed_stop_request(heed_stop* stop) {

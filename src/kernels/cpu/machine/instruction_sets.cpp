@@ -87,7 +87,7 @@ Extensions extensions_of_processor() {
   return has;
 }
 
-// Of those names whose extension is wanted.
+// The best of the names whose extension is wanted.
 template <class Wanted>
 std::string_view best_name(Wanted wanted) {
   limit_instruction_sets();

@@ -154,7 +154,7 @@ endfunction()
 # for the processor family's baseline: the binary runs on any of them and picks its kernels at run time.
 function(heed_source_flags sources_name)
   set(avx2 -mavx2 -mfma)
-  set(avxvnni ${avx2} -mavxvnni)
+  set(avxvnni ${avx2} -mf16c -mavxvnni)
   set(avx512 ${avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl)
   set(avx512bf16 ${avx512} -mavx512bf16)
   set(avx512vnni ${avx512} -mavx512vnni)

@@ -8,11 +8,13 @@ packages_build=(
   pkg-config libsentencepiece-dev libicu-dev zlib1g-dev libboost1.81-dev libssl-dev libopenmpi-dev openmpi-bin
 )
 # To build and run its tests and benchmarks. PyTorch is the reference that results are compared with; without OpenBLAS it
-# multiplies with a BLAS that is fifty times slower. iproute2 makes the links of bench/two_hosts; openssl makes certificates.
+# multiplies with a BLAS that is fifty times slower. pybind11 is for the Python
+# module, patchelf for its wheel; iproute2 makes the links of bench/two_hosts; openssl makes certificates.
 packages_test=(
   clang-format
   libgtest-dev libgmock-dev libbenchmark-dev
   python3 python3-numpy python3-torch libopenblas0-openmp
+  pybind11-dev python3-dev patchelf binutils
   iproute2 openssl
 )
 # For the linter, the syntax of scripts, the sanitizers and the fuzzers, which only CI runs every time. mold links the
@@ -20,6 +22,8 @@ packages_test=(
 packages_lint=(clang-tidy nodejs clang libclang-rt-dev mold)
 # To cross-compile for 64-bit ARM and to run that; tools/arm64_sysroot fetches the libraries.
 packages_arm64=(g++-aarch64-linux-gnu qemu-user)
+# Nothing installs these. Where they are there, tests of packages, manual pages, completion and of other languages do more:
+# lintian debootstrap mandoc zsh fish golang-go rustc
 
 # need_packages PACKAGE...: installs what is missing, as root or through sudo; silent when nothing is.
 need_packages() {

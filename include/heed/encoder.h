@@ -84,6 +84,11 @@ class Encoder {
   std::vector<std::vector<float>> embed(std::span<const TextPair> pairs, const TextEmbeddingOptions& choice = {},
                                         const TextName& name = {}, const ReadingOptions& reading = {}) const;
 
+  // The same into an array of the caller's, text by text: it has room for embedding_width() numbers for each, or this
+  // throws ConfigError.
+  void embed_into(std::span<float> to, std::span<const std::string> texts, const TextEmbeddingOptions& choice = {},
+                  const TextName& name = {}, const ReadingOptions& reading = {}) const;
+
   // What the model attends to when it reads a text. Only for encoders; throws for the same reasons as classify(), and
   // for a request that the model can't answer.
   TextAttention attention(const std::string& text, const AttentionRequest& request,

@@ -54,8 +54,14 @@ class CudaBackend final : OnDevice, public Backend {
   }
   std::unique_ptr<PackedWeight> pack(const Int8Matrix& matrix) override { return cuda::pack(context_, matrix); }
   std::unique_ptr<PackedWeight> pack(const Int4Matrix& matrix) override { return cuda::pack(context_, matrix); }
+  std::unique_ptr<PackedWeight> pack(const Int8GroupMatrix& matrix, DType inputs) override {
+    return cuda::pack(context_, matrix, inputs);
+  }
   std::unique_ptr<PackedWeight> adopt(const Int8Panels& panels) override { return cuda::pack(context_, panels); }
   std::unique_ptr<PackedWeight> adopt(const Int4Panels& panels) override { return cuda::pack(context_, panels); }
+  std::unique_ptr<PackedWeight> adopt(const Int8GroupPanels& panels, DType inputs) override {
+    return cuda::pack(context_, panels, inputs);
+  }
   std::unique_ptr<PackedWeight> adopt(const HalfPanels& panels, DType inputs) override {
     return cuda::pack(context_, panels, inputs);
   }

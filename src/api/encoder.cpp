@@ -189,14 +189,37 @@ struct Encoder::State {
   std::vector<std::vector<float>> embed(std::span<const EncodedText> texts, const TextEmbeddingOptions& choice,
                                         const ReadingOptions& options) {
     std::vector<std::vector<float>> found = embeddings(reader, texts, choice.pooling, options);
-    const Normalized normalized = choice.normalized.value_or(stored.config().text_normalized);
     for (std::vector<float>& values : found) {
-      const double length = normalized == Normalized::yes ? length_of(values) : 0.0;
-      for (float& value : values) {
-        value = length > 0.0 ? static_cast<float>(static_cast<double>(value) / length) : value;
-      }
+      normalize(values, choice);
     }
     return found;
+  }
+  void embed_into(std::span<float> to, std::span<const EncodedText> texts, const TextEmbeddingOptions& choice,
+                  const ReadingOptions& options) {
+    const auto width = static_cast<size_t>(embedding_width());
+    require<ConfigError>(to.size() == texts.size() * width, "embeddings",
+                         "room for {} numbers, but {} texts have {} each", to.size(), texts.size(), width);
+    read_embeddings(
+        reader, texts, choice.pooling,
+        [&](size_t text, std::span<const float> values) {
+          const std::span<float> own = to.subspan(text * width, width);
+          std::ranges::copy(values, own.begin());
+          normalize(own, choice);
+        },
+        options);
+  }
+  int64_t embedding_width() const {
+    const ModelConfig& config = stored.config();
+    return config.text_width > 0 ? config.text_width : config.model;
+  }
+  void normalize(std::span<float> values, const TextEmbeddingOptions& choice) const {
+    if (choice.normalized.value_or(stored.config().text_normalized) == Normalized::no) {
+      return;
+    }
+    const double length = length_of(values);
+    for (float& value : values) {
+      value = length > 0.0 ? static_cast<float>(static_cast<double>(value) / length) : value;
+    }
   }
   std::vector<TextLabels> classify(std::span<const EncodedText> texts, const ReadingOptions& options) {
     std::vector<TextLabels> found;
@@ -290,10 +313,7 @@ Precision Encoder::precision() const { return precision_of(state_->storage); }
 int Encoder::threads() const { return state_->backend->threads(); }
 int64_t Encoder::parameters() const { return state_->stored.parameters(); }
 int64_t Encoder::max_length() const { return state_->stored.config().max_length; }
-int64_t Encoder::embedding_width() const {
-  const ModelConfig& config = state_->stored.config();
-  return config.text_width > 0 ? config.text_width : config.model;
-}
+int64_t Encoder::embedding_width() const { return state_->embedding_width(); }
 Workload Encoder::workload() const { return state_->reader.workload(); }
 std::optional<TextColumns> Encoder::columns() const { return state_->stored.columns(); }
 std::vector<std::string> Encoder::labels() const { return state_->stored.config().labels; }
@@ -352,6 +372,11 @@ std::vector<int64_t> Encoder::count_tokens(std::span<const std::string> texts, c
 std::vector<FilledText> Encoder::fill(std::span<const std::string> texts, const FillOptions& options,
                                       const TextName& name, const ReadingOptions& reading) const {
   return state_->fill(texts, options, name, reading);
+}
+
+void Encoder::embed_into(std::span<float> to, std::span<const std::string> texts, const TextEmbeddingOptions& choice,
+                         const TextName& name, const ReadingOptions& reading) const {
+  state_->embed_into(to, state_->prompted(texts, choice, name, reading), choice, reading);
 }
 
 TextAttention Encoder::attention(const std::string& text, const AttentionRequest& request,

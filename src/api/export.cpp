@@ -48,7 +48,7 @@ struct ReadModel {
         tokenizers(load_tokenizers(folder, description)),
         weights(open_weights(folder, description.config, BlocksAs::floats)) {}
 
-  ExportedModel exported() const {
+  ExportedModel exported(const TensorFile* integers = nullptr) const {
     return {.name = name_of_folder(folder.path),
             .where = folder.path.string(),
             .config = description.config,
@@ -58,7 +58,8 @@ struct ReadModel {
             .decoding = description.decoding,
             .prompts = description.prompts,
             .chat_template = chat_template_text(folder),
-            .weights = *weights};
+            .weights = *weights,
+            .integers = integers};
   }
 };
 
@@ -71,7 +72,8 @@ std::optional<StoredType> float_type(const std::string& name) {
 
 ExportSummary export_gguf(const ReadModel& read, const ExportOptions& options) {
   const GgufType type = options.type.empty() ? GgufType::f16 : value_named("--type", options.type, kGgufTypeNames);
-  const ExportedModel model = read.exported();
+  const auto integers = open_weights(read.folder, read.description.config, BlocksAs::stored);
+  const ExportedModel model = read.exported(integers.get());
   require_gguf_form(model);
   require_exact(*read.weights, read.description.config);
   return write_gguf_model(model, options.output, type);

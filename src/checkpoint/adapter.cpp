@@ -14,6 +14,7 @@
 #include "checkpoint/chat_template_file.h"
 #include "checkpoint/stored_model.h"
 #include "checkpoint/weights.h"
+#include "checkpoint/widened_groups.h"
 #include "interchange/foreign_source.h"
 #include "models/any_model.h"
 
@@ -155,7 +156,7 @@ std::shared_ptr<const TensorFile> open_base(const ModelFolder& folder, const Ada
   if (is_foreign) {
     file = open_foreign_weights(read_foreign_model(recorded.path), BlocksAs::floats);
   } else {
-    file = std::make_shared<const SafeTensors>(recorded.weights());
+    file = with_widened_groups(std::make_shared<const SafeTensors>(recorded.weights()));
   }
   const std::string found = checksum_of_weights(*file);
   require<FormatError>(found == description.checksum, folder.path.string(),

@@ -5,6 +5,7 @@
 
 #include "checkpoint/adapter.h"
 #include "checkpoint/weights.h"
+#include "checkpoint/widened_groups.h"
 #include "interchange/foreign_source.h"
 
 namespace heed {
@@ -59,7 +60,8 @@ std::shared_ptr<const TensorFile> open_weights(const ModelFolder& folder, const 
   if (is_foreign_model(folder.path)) {
     return open_foreign_weights(read_foreign_model(folder.path), blocks);
   }
-  return open_own_weights(folder.weights(), folder, config);
+  auto own = open_own_weights(folder.weights(), folder, config);
+  return blocks == BlocksAs::floats ? with_widened_groups(std::move(own)) : own;
 }
 
 StoredModel::StoredModel(const ModelFolder& folder, Backend& backend, DType storage,

@@ -48,6 +48,13 @@ bool all_finite(std::span<const uint16_t> values, uint16_t exponent) {
   return std::ranges::count_if(values, [=](uint16_t bits) { return (bits & exponent) == exponent; }) == 0;
 }
 
+const uint16_t* group_scales(const TensorFile& file, const StoredTensor& scales, uint16_t exponent) {
+  const std::span<const uint16_t> all = elements_of<uint16_t>(file, scales);
+  require<FormatError>(all_finite(all, exponent), file.path().string(), "'{}' holds scales that are not finite",
+                       scales.name);
+  return all.data();
+}
+
 Int8Panels int8_panels(const std::shared_ptr<const TensorFile>& file, const Weight& weight) {
   const StoredTensor &values = file->at(weight.name()), &scales = file->at(scales_of(weight.name()));
   Int8Panels panels{.shape = weight.shape(), .input_scale = read_input_scale(*file, values), .memory = file};
@@ -60,14 +67,18 @@ Int8Panels int8_panels(const std::shared_ptr<const TensorFile>& file, const Weig
   return panels;
 }
 
+Int8GroupPanels int8_group_panels(const std::shared_ptr<const TensorFile>& file, const Weight& weight) {
+  Int8GroupPanels panels{.shape = weight.shape(), .memory = file};
+  panels.words = elements_of<uint32_t>(*file, file->at(weight.name()), kPanelAlignment).data();
+  panels.scales = group_scales(*file, file->at(scales_of(weight.name())), kF16Exponent);
+  return panels;
+}
+
 Int4Panels int4_panels(const std::shared_ptr<const TensorFile>& file, const Weight& weight) {
   const StoredTensor &values = file->at(weight.name()), &scales = file->at(scales_of(weight.name()));
   Int4Panels panels{.shape = weight.shape(), .group = weight.shape().columns() / scales.shape[1], .memory = file};
   panels.words = elements_of<uint32_t>(*file, values, kPanelAlignment).data();
-  const std::span<const uint16_t> all = elements_of<uint16_t>(*file, scales);
-  panels.scales = all.data();
-  require<FormatError>(all_finite(all, kBf16Exponent), file->path().string(), "'{}' holds scales that are not finite",
-                       scales.name);
+  panels.scales = group_scales(*file, scales, kBf16Exponent);
   return panels;
 }
 
@@ -111,7 +122,7 @@ std::vector<int64_t> int4_panel_shape(const Shape& shape) {
   return {panels_of(shape.rows()), steps_of_int4(shape.columns()), kPanelRows, 4};
 }
 
-std::vector<int64_t> int4_panel_scales_shape(const Shape& shape, int64_t group) {
+std::vector<int64_t> group_panel_scales_shape(const Shape& shape, int64_t group) {
   return {panels_of(shape.rows()), shape.columns() / group, kPanelRows};
 }
 
@@ -122,7 +133,11 @@ std::vector<int64_t> half_panel_shape(const Shape& shape) {
 void hold_panels(const std::shared_ptr<const TensorFile>& file, Backend& backend, DType inputs, Weight& weight) {
   switch (file->at(weight.name()).type) {
     case StoredType::i8:
-      weight.store(backend, int8_panels(file, weight));
+      if (has_groups(*file, file->at(weight.name()))) {
+        weight.store(backend, int8_group_panels(file, weight), inputs);
+      } else {
+        weight.store(backend, int8_panels(file, weight));
+      }
       break;
     case StoredType::u8:
       weight.store(backend, int4_panels(file, weight));

@@ -23,7 +23,7 @@ std::string sums_of(const std::string& weight);
 // The shapes of the tensors of a matrix in panels.
 std::vector<int64_t> int8_panel_shape(const Shape& shape);
 std::vector<int64_t> int4_panel_shape(const Shape& shape);
-std::vector<int64_t> int4_panel_scales_shape(const Shape& shape, int64_t group);
+std::vector<int64_t> group_panel_scales_shape(const Shape& shape, int64_t group);
 std::vector<int64_t> half_panel_shape(const Shape& shape);
 
 // Uses a matrix in panels where it is, for inputs of that type; it must have the tensors that require_stored() demands.

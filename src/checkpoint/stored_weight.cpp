@@ -15,11 +15,12 @@
 namespace heed {
 namespace {
 
-constexpr std::array<std::pair<WeightType, StoredType>, 6> kTypes{{{WeightType::f32, StoredType::f32},
+constexpr std::array<std::pair<WeightType, StoredType>, 7> kTypes{{{WeightType::f32, StoredType::f32},
                                                                    {WeightType::bf16, StoredType::bf16},
                                                                    {WeightType::f16, StoredType::f16},
                                                                    {WeightType::int8, StoredType::i8},
                                                                    {WeightType::int8_static, StoredType::i8},
+                                                                   {WeightType::int8_groups, StoredType::i8},
                                                                    // Two values in each byte, both 8 too large.
                                                                    {WeightType::int4, StoredType::u8}}};
 
@@ -31,32 +32,52 @@ struct StoredForm {
   std::vector<int64_t> sums;          // of int8 in panels
 };
 
-StoredForm form_in_panels(StoredType type, const Shape& shape) {
+StoredForm form_in_panels(WeightType type, const Shape& shape) {
   const std::vector<int64_t> rows{padded_rows(shape.rows())};
-  if (type == StoredType::i8) {
-    return {.values = int8_panel_shape(shape), .scales = rows, .sums = rows};
-  }
-  if (type != StoredType::u8) {
-    return {.values = half_panel_shape(shape)};
+  switch (type) {
+    case WeightType::int8:
+      return {.values = int8_panel_shape(shape), .scales = rows, .sums = rows};
+    case WeightType::int8_groups:
+      return {.values = int8_panel_shape(shape),
+              .scales = group_panel_scales_shape(shape, kInt8Group),
+              .type_of_scales = StoredType::f16};
+    case WeightType::int4:
+      break;
+    default:
+      return {.values = half_panel_shape(shape)};
   }
   StoredForm form{.values = int4_panel_shape(shape),
-                  .scales = int4_panel_scales_shape(shape, kInt4Group),
+                  .scales = group_panel_scales_shape(shape, kInt4Group),
                   .type_of_scales = StoredType::bf16};
   if (shape.columns() % kLargeInt4Group == 0) {
-    form.fewer_scales = int4_panel_scales_shape(shape, kLargeInt4Group);
+    form.fewer_scales = group_panel_scales_shape(shape, kLargeInt4Group);
   }
   return form;
 }
 
-StoredForm form_of(StoredType type, const Shape& shape, const TensorFile& file) {
+bool is_weight_type(StoredType type) {
+  return std::ranges::find(kTypes, type, &std::pair<WeightType, StoredType>::second) != kTypes.end();
+}
+
+// The type of a stored tensor; int8 for int8-static, too.
+WeightType type_of(const TensorFile& file, const StoredTensor& tensor) {
+  return has_groups(file, tensor)
+             ? WeightType::int8_groups
+             : std::ranges::find(kTypes, tensor.type, &std::pair<WeightType, StoredType>::second)->first;
+}
+
+StoredForm form_of(const TensorFile& file, const StoredTensor& tensor, const Shape& shape) {
   const int64_t rows = shape.rows(), columns = shape.columns();
-  if (in_panels(file, type)) {
+  const WeightType type = type_of(file, tensor);
+  if (in_panels(file, tensor.type)) {
     return form_in_panels(type, shape);
   }
   switch (type) {
-    case StoredType::i8:
+    case WeightType::int8:
       return {stored_shape(shape), {rows}, StoredType::f32};
-    case StoredType::u8:
+    case WeightType::int8_groups:
+      return {stored_shape(shape), {rows, columns / kInt8Group}, StoredType::f16};
+    case WeightType::int4:
       return {{rows, columns / 2},
               {rows, columns / kInt4Group},
               StoredType::bf16,
@@ -74,8 +95,7 @@ std::string name_of_stored(const StoredTensor& tensor, const TensorFile& file) {
   if (tensor.type == StoredType::i8 && file.find(input_scale_of(tensor.name)) != nullptr) {
     return std::string(name_of(WeightType::int8_static));
   }
-  const auto it = std::ranges::find(kTypes, tensor.type, &std::pair<WeightType, StoredType>::second);
-  return std::string(it == kTypes.end() ? name_of(tensor.type) : name_of(it->first));
+  return std::string(is_weight_type(tensor.type) ? name_of(type_of(file, tensor)) : name_of(tensor.type));
 }
 
 StoredType stored_as(WeightType type) {
@@ -109,11 +129,11 @@ void require_stored(const TensorFile& file, const Weight& weight) {
   const StoredTensor* const tensor = file.find(weight.name());
   require<FormatError>(tensor != nullptr, where, "there is no tensor '{}', which the model has as F32{}", weight.name(),
                        weight.shape());
-  const bool readable = tensor->type == StoredType::f32 ||
-                        (weight.use() != WeightUse::vector &&
-                         std::ranges::any_of(kTypes, [&](const auto& pair) { return pair.second == tensor->type; }) &&
-                         (tensor->type != StoredType::u8 || weight.shape().columns() % kInt4Group == 0));
-  const StoredForm form = form_of(tensor->type, weight.shape(), file);
+  const int64_t group = tensor->type == StoredType::u8 ? kInt4Group : has_groups(file, *tensor) ? kInt8Group : 1;
+  const bool readable =
+      tensor->type == StoredType::f32 ||
+      (weight.use() != WeightUse::vector && is_weight_type(tensor->type) && weight.shape().columns() % group == 0);
+  const StoredForm form = readable ? form_of(file, *tensor, weight.shape()) : StoredForm();
   require<FormatError>(readable && tensor->shape == form.values, where, "{}, but the model has F32{}", tensor->text(),
                        weight.shape());
   if (form.scales.empty()) {
@@ -140,17 +160,17 @@ void require_stored(const TensorFile& file, const Weight& weight) {
 }
 
 StoredWeight::StoredWeight(const TensorFile& file, const Weight& weight)
-    : file_(file), tensor_(file.at(weight.name())), shape_(weight.shape()) {
+    : file_(file), tensor_(file.at(weight.name())), shape_(weight.shape()), has_groups_(has_groups(file, tensor_)) {
   if (tensor_.type == StoredType::i8 || tensor_.type == StoredType::u8) {
     const StoredTensor& scales = file.at(scales_of(weight.name()));
     scales_.resize(static_cast<size_t>(scales.elements()));
     read_floats(file, scales, scales_);
-    require<FormatError>(
-        tensor_.type == StoredType::u8 || std::ranges::all_of(scales_, [](float x) { return x >= 0.0F; }),
-        file.path().string(), "'{}' holds a scale below 0", scales.name);
+    require<FormatError>(tensor_.type == StoredType::u8 || has_groups_ ||
+                             std::ranges::all_of(scales_, [](float x) { return x >= 0.0F; }),
+                         file.path().string(), "'{}' holds a scale below 0", scales.name);
     if (tensor_.type == StoredType::u8) {
       repeat_scales();
-    } else {
+    } else if (!has_groups_) {
       input_scale_ = read_input_scale(file, tensor_);
     }
   }
@@ -173,6 +193,13 @@ void StoredWeight::load_into(Backend& backend, DType precision, Weight& weight) 
   const int64_t rows = shape_.rows(), scales = static_cast<int64_t>(scales_.size()) / std::max<int64_t>(1, rows);
   switch (tensor_.type) {
     case StoredType::i8:
+      if (has_groups_) {
+        weight.store(backend,
+                     Int8GroupMatrix{shape_, [this](int64_t first, int64_t count) { return int8_rows(first, count); },
+                                     ConstView(scales_.data(), DType::f32, rows, scales, scales)},
+                     precision);
+        break;
+      }
       weight.store(backend, Int8Matrix{shape_, [this](int64_t first, int64_t count) { return int8_rows(first, count); },
                                        ConstView(scales_.data(), DType::f32, 1, rows, rows), input_scale_});
       break;
@@ -206,8 +233,8 @@ ConstView StoredWeight::floats(int64_t first, int64_t count) {
 
 ConstView StoredWeight::int8_rows(int64_t first, int64_t count) {
   const std::span<const std::byte> bytes = bytes_of_rows({first, count});
-  require<FormatError>(std::memchr(bytes.data(), INT8_MIN, bytes.size()) == nullptr, file_.path().string(),
-                       "'{}' holds -128, but its values are within +-127", tensor_.name);
+  require<FormatError>(has_groups_ || std::memchr(bytes.data(), INT8_MIN, bytes.size()) == nullptr,
+                       file_.path().string(), "'{}' holds -128, but its values are within +-127", tensor_.name);
   return {bytes.data(), DType::i8, count, shape_.columns(), shape_.columns()};
 }
 

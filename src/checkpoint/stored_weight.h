@@ -50,6 +50,7 @@ class StoredWeight {
   std::vector<std::byte> buffer_;
   std::vector<float> floats_, scales_;
   float input_scale_ = 0.0F;
+  bool has_groups_ = false;  // of int8
   std::vector<int8_t> integers_;
 };
 

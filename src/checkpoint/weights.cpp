@@ -30,14 +30,15 @@ void require_no_others(const TensorFile& file, const std::vector<const Weight*>&
   std::set<std::string> names;
   for (const Weight* const weight : weights) {
     names.insert(weight->name());
-    const StoredType type = file.at(weight->name()).type;
-    if (type == StoredType::i8 && in_panels(file, type)) {
+    const StoredTensor& tensor = file.at(weight->name());
+    const bool is_int8 = tensor.type == StoredType::i8 && !has_groups(file, tensor);
+    if (is_int8 && in_panels(file, tensor.type)) {
       names.insert(sums_of(weight->name()));
     }
-    if (type == StoredType::i8 || type == StoredType::u8) {
+    if (tensor.type == StoredType::i8 || tensor.type == StoredType::u8) {
       names.insert(scales_of(weight->name()));
     }
-    if (type == StoredType::i8) {
+    if (is_int8) {
       names.insert(input_scale_of(weight->name()));
     }
   }

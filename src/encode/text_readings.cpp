@@ -61,10 +61,17 @@ std::vector<std::vector<float>> head_scores(TextReader& reader, std::span<const 
 std::vector<std::vector<float>> embeddings(TextReader& reader, std::span<const EncodedText> texts,
                                            std::optional<Pooling> pooling, const ReadingOptions& options) {
   std::vector<std::vector<float>> found(texts.size());
+  read_embeddings(
+      reader, texts, pooling,
+      [&](size_t i, std::span<const float> values) { found[i].assign(values.begin(), values.end()); }, options);
+  return found;
+}
+
+void read_embeddings(TextReader& reader, std::span<const EncodedText> texts, std::optional<Pooling> pooling,
+                     const TakeEmbedding& take, const ReadingOptions& options) {
   reader.read(
       texts, {Reading::Result::embeddings, pooling.value_or(reader.model().config().text_pooling)},
-      [&](size_t i, ConstView rows) { found[i] = floats_of(rows); }, options);
-  return found;
+      [&](size_t i, ConstView rows) { take(i, floats_of(rows)); }, options);
 }
 
 std::vector<std::vector<std::vector<TokenGuess>>> mask_guesses(TextReader& reader, std::span<const EncodedText> texts,

@@ -19,6 +19,10 @@ std::vector<std::vector<float>> head_scores(TextReader& reader, std::span<const 
 // pooled this way or the model's own, and its text layer where it has one.
 std::vector<std::vector<float>> embeddings(TextReader& reader, std::span<const EncodedText> texts,
                                            std::optional<Pooling> pooling, const ReadingOptions& options = {});
+// The same, which `take` gets on any thread; of different texts at the same time.
+using TakeEmbedding = std::function<void(size_t text, std::span<const float> values)>;
+void read_embeddings(TextReader& reader, std::span<const EncodedText> texts, std::optional<Pooling> pooling,
+                     const TakeEmbedding& take, const ReadingOptions& options = {});
 
 struct TokenGuess {
   TokenId token{-1};

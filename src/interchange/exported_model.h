@@ -24,7 +24,8 @@ struct ExportedModel {
   DecodingDefaults decoding = {};
   TextPrompts prompts = {};
   std::optional<std::string> chat_template = {};
-  const TensorFile& weights;  // checked, and floats
+  const TensorFile& weights;             // checked, and floats
+  const TensorFile* integers = nullptr;  // the same with q8_0's blocks as they are; null: there are none
 };
 
 }  // namespace heed

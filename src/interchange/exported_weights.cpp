@@ -26,8 +26,9 @@ Values read_rows(const TensorFile& stored, const NamedTensor& tensor) {
 }
 
 // Rows 2c and 2c + 1 of a head are heed's c and c + width / 2.
-Values with_rotated_pairs(const Values& values, int64_t rows, int64_t width) {
-  Values paired;
+template <class Element>
+std::vector<Element> with_rotated_pairs(const std::vector<Element>& values, int64_t rows, int64_t width) {
+  std::vector<Element> paired;
   paired.reserve(values.size());
   const int64_t columns = static_cast<int64_t>(values.size()) / rows;
   for (int64_t r = 0; r < rows; ++r) {
@@ -69,8 +70,45 @@ Values foreign_values(Values values, const NamedTensor& tensor, const ModelConfi
   return values;
 }
 
-GgufTensor exported(const NamedTensor& tensor, const ModelConfig& config, const TensorFile& stored, GgufType type) {
-  const auto values = [tensor, config, &stored] { return foreign_values(read_rows(stored, tensor), tensor, config); };
+bool is_in_groups(const TensorFile& integers, const WeightRows& part) {
+  const StoredTensor& matrix = integers.at(part.weight->name());
+  return has_groups(integers, matrix) && matrix.shape.size() == 2 && matrix.shape[1] % kGgufBlock == 0 &&
+         integers.at(scales_of(matrix.name)).shape == std::vector{matrix.shape[0], matrix.shape[1] / kGgufBlock};
+}
+
+// Whether q8_0 has the integers and scales of these rows.
+bool is_in_blocks(const NamedTensor& tensor, const ModelConfig& config, const TensorFile* integers, GgufType type) {
+  const bool keeps_rows = tensor.form == ForeignForm::same || tensor.form == ForeignForm::rotated_pairs ||
+                          (tensor.form == ForeignForm::scaled_by_model && scale_of_embedding(config) == 1.0F);
+  return type == GgufType::q8_0 && integers != nullptr && keeps_rows &&
+         std::ranges::all_of(tensor.rows, [&](const WeightRows& part) { return is_in_groups(*integers, part); });
+}
+
+// Each block's scale and integers.
+std::vector<std::byte> blocks_of(const NamedTensor& tensor, const ModelConfig& config, const TensorFile& integers) {
+  constexpr auto kScale = static_cast<int64_t>(sizeof(uint16_t));
+  std::vector<std::byte> blocks, of_scales, of_values;
+  blocks.reserve(static_cast<size_t>(bytes_of_gguf(GgufType::q8_0, tensor.count() * tensor.columns())));
+  for (const WeightRows& part : tensor.rows) {
+    const StoredTensor& matrix = integers.at(part.weight->name());
+    const RowSpan wanted{part.first, part.count};
+    const auto values = integers.rows(matrix, wanted, of_values);
+    const auto scales = integers.rows(integers.at(scales_of(matrix.name)), wanted, of_scales);
+    for (int64_t block = 0; block < std::ssize(values) / kGgufBlock; ++block) {
+      const auto scale = scales.begin() + block * kScale, value = values.begin() + block * kGgufBlock;
+      blocks.insert(blocks.end(), scale, scale + kScale);
+      blocks.insert(blocks.end(), value, value + kGgufBlock);
+    }
+    integers.give_back(matrix.bytes);
+  }
+  return tensor.form == ForeignForm::rotated_pairs ? with_rotated_pairs(blocks, tensor.count(), config.width_of_head())
+                                                   : blocks;
+}
+
+GgufTensor exported(const NamedTensor& tensor, const ModelConfig& config, const StoredForms& stored, GgufType type) {
+  const auto values = [tensor, config, &floats = stored.floats] {
+    return foreign_values(read_rows(floats, tensor), tensor, config);
+  };
   if (tensor.is_vector()) {
     return {tensor.name, {tensor.count()}, GgufType::f32, values};
   }
@@ -82,13 +120,17 @@ GgufTensor exported(const NamedTensor& tensor, const ModelConfig& config, const 
   require<ConfigError>(!in_blocks || columns % kGgufBlock == 0, tensor.rows.front().weight->name(),
                        "has rows of {}, which {}'s blocks of {} do not divide: export the model as f16", columns,
                        name_of(type), kGgufBlock);
-  return {tensor.name, {tensor.count(), columns}, type, values};
+  GgufTensor written{tensor.name, {tensor.count(), columns}, type, values};
+  if (is_in_blocks(tensor, config, stored.integers, type)) {
+    written.blocks = [tensor, config, &integers = *stored.integers] { return blocks_of(tensor, config, integers); };
+  }
+  return written;
 }
 
 }  // namespace
 
 std::vector<GgufTensor> exported_weights(ForeignNames names, const ModelConfig& config, const Weights& weights,
-                                         const TensorFile& stored, GgufType type) {
+                                         const StoredForms& stored, GgufType type) {
   const bool has_factor = std::ranges::any_of(
       names.tensors, [](const ForeignTensor& tensor) { return tensor.form == ForeignForm::scaled_by_model; });
   if (config.tying != Tying::none && config.embedding_scale != EmbeddingScale::none && has_factor) {

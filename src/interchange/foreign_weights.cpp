@@ -86,6 +86,8 @@ void require_nothing_else(const TensorArchive& archive, const ForeignNames& name
   }
 }
 
+constexpr int64_t kBlockOfIntegers = 32;  // of q8_0 and of q4_0
+
 // What rounding changed in tensors of blocks.
 struct RoundedBlocks {
   int64_t tensors = 0;
@@ -94,6 +96,9 @@ struct RoundedBlocks {
   void add(const ArchiveTensor& tensor, StoredType to) {
     const int64_t elements = tensor.elements(), at_once = 256 * block_of(tensor.type).elements;
     ++tensors;
+    if (to == StoredType::i8) {
+      return;  // nothing is rounded
+    }
     for (int64_t first = 0; first < elements; first += at_once) {
       std::vector<float> values(static_cast<size_t>(std::min(at_once, elements - first)));
       read_floats(tensor, first, values);
@@ -106,7 +111,7 @@ struct RoundedBlocks {
         }
         const double rounded = scales.empty()
                                    ? static_cast<double>(widened_half(narrowed_half(values[i])))
-                                   : exact * static_cast<double>(scales[i / static_cast<size_t>(kInt4Block)]);
+                                   : exact * static_cast<double>(scales[i / static_cast<size_t>(kBlockOfIntegers)]);
         squares += exact * exact;
         errors += (exact - rounded) * (exact - rounded);
       }
@@ -115,8 +120,6 @@ struct RoundedBlocks {
   double relative_error() const { return squares > 0.0 ? std::sqrt(errors / squares) : 0.0; }
 
  private:
-  static constexpr int64_t kInt4Block = 32;
-
   // Each block's rounded scale divided by its exact one.
   static std::vector<float> scale_changes(const ArchiveTensor& tensor, int64_t first, size_t values) {
     const BlockSize block = block_of(ForeignType::q4_0);
@@ -200,13 +203,18 @@ void ForeignWeights::add_weight(const Weight& weight, std::vector<Piece> pieces)
   for (int axis = 0; axis < shape.rank(); ++axis) {
     tensor.shape.push_back(shape[axis]);
   }
-  if (tensor.type == StoredType::u8) {
-    const BlockSize block = block_of(ForeignType::q4_0);
+  if (tensor.type == StoredType::i8 || tensor.type == StoredType::u8) {
+    const bool is_int8 = tensor.type == StoredType::i8;
+    const auto only = [&](BlockPart part) {
+      std::ranges::for_each(pieces, [part](Piece& piece) { piece.part = part; });
+      return pieces;
+    };
     add({.name = scales_of(weight.name()),
-         .type = StoredType::bf16,
-         .shape = {shape.rows(), shape.columns() / block.elements}});
-    pieces_.emplace(scales_of(weight.name()), pieces);
-    tensor.shape.back() /= 2;
+         .type = is_int8 ? StoredType::f16 : StoredType::bf16,
+         .shape = {shape.rows(), shape.columns() / kBlockOfIntegers}});
+    pieces_.emplace(scales_of(weight.name()), only(BlockPart::scales));
+    pieces = only(BlockPart::integers);
+    tensor.shape.back() /= is_int8 ? 1 : 2;
   }
   if (is_as_stored(pieces, tensor)) {
     const Piece& only = pieces.front();
@@ -235,6 +243,9 @@ StoredType ForeignWeights::type_for(const Weight& weight, const std::vector<Piec
     return *stored_type(first);
   }
   const bool keeps_blocks = blocks_ == BlocksAs::stored && !has_transposed;
+  if (keeps_blocks && are_all([](ForeignType type) { return type == ForeignType::q8_0; })) {
+    return StoredType::i8;
+  }
   if (keeps_blocks && are_all([](ForeignType type) { return type == ForeignType::q4_0; })) {
     return StoredType::u8;
   }
@@ -276,18 +287,28 @@ std::span<const std::byte> ForeignWeights::rows(const StoredTensor& tensor, RowS
   return buffer;
 }
 
+// What a tensor has of blocks that keep their integers, in rows that follow each other in the file too.
+void ForeignWeights::read_block_part(const Piece& piece, RowSpan rows, std::byte* to) const {
+  const BlockSize block = block_of(piece.tensor->type);
+  const int64_t in_row = piece.tensor->columns() / block.elements, blocks = rows.count * in_row;
+  const std::span<const std::byte> from = piece.tensor->bytes.subspan(
+      static_cast<size_t>(rows.first * in_row * block.bytes), static_cast<size_t>(blocks * block.bytes));
+  const bool is_int8 = piece.tensor->type == ForeignType::q8_0;
+  if (piece.part == BlockPart::integers) {
+    is_int8 ? read_q8_0_integers(from.data(), blocks, to) : read_q4_0_integers(from.data(), blocks, to);
+  } else {
+    is_int8 ? read_q8_0_scales(from.data(), blocks, to) : read_q4_0_scales(from.data(), blocks, to);
+  }
+  archive_->give_back(from);
+}
+
 // Rows that follow each other in the file too.
 void ForeignWeights::read_converted(const Piece& piece, const StoredTensor& tensor, RowSpan rows, std::byte* to) const {
-  const BlockSize block = block_of(ForeignType::q4_0);
-  // Values for each stored element: two of four bits in a byte, or all that share a scale.
-  const int64_t each = tensor.type == StoredType::u8 ? 2 : tensor.type == StoredType::bf16 ? block.elements : 1;
-  const int64_t columns = tensor.elements() / tensor.rows() * each, elements = rows.count * columns;
-  if (each > 1) {
-    const std::byte* const from = piece.tensor->bytes.data() + rows.first * columns / block.elements * block.bytes;
-    const auto read = tensor.type == StoredType::u8 ? read_q4_0_integers : read_q4_0_scales;
-    read(from, elements / block.elements, to);
+  if (piece.part != BlockPart::all) {
+    read_block_part(piece, rows, to);
     return;
   }
+  const int64_t columns = tensor.elements() / tensor.rows(), elements = rows.count * columns;
   if (tensor.type == StoredType::f16) {
     std::vector<float> values(static_cast<size_t>(elements));
     read_floats(*piece.tensor, rows.first * columns, values);
@@ -333,8 +354,9 @@ std::vector<ForeignWeights::Conversion> ForeignWeights::conversions() const {
   std::set<const ArchiveTensor*> seen;
   for (const StoredTensor& tensor : tensors()) {
     for (const Piece& piece : pieces_.find(tensor.name)->second) {
-      const bool is_rounded = tensor.type == StoredType::u8 || tensor.type == StoredType::f16;
-      if (is_rounded && is_block(piece.tensor->type) && seen.insert(piece.tensor).second) {
+      const bool is_matrix = tensor.type == StoredType::i8 || tensor.type == StoredType::u8 ||
+                             (tensor.type == StoredType::f16 && piece.part == BlockPart::all);
+      if (is_matrix && is_block(piece.tensor->type) && seen.insert(piece.tensor).second) {
         sums[{piece.tensor->type, tensor.type}].add(*piece.tensor, tensor.type);
         archive_->give_back(piece.tensor->bytes);
       }

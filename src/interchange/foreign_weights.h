@@ -14,7 +14,8 @@
 
 namespace heed {
 
-// What q4_0 becomes: a matrix of four bits, its integers, with scales in bf16; or floats in f16, as other blocks do.
+// What q8_0 and q4_0 become: matrices of their integers, with q8_0's scales as they are and q4_0's in bf16; or floats in
+// f16, as other blocks do.
 enum class BlocksAs : uint8_t { stored, floats };
 
 // Rows are converted when they are asked for; those that the archive holds as they are stay where they are mapped.
@@ -43,6 +44,7 @@ class ForeignWeights final : public TensorFile {
   std::vector<Conversion> conversions() const;
 
  private:
+  enum class BlockPart : uint8_t { all, integers, scales };
   // Some rows of a weight, and where the archive has them.
   struct Piece {
     const ArchiveTensor* tensor;
@@ -51,6 +53,7 @@ class ForeignWeights final : public TensorFile {
     int64_t row;           // the first one, among those of the tensor's roles
     int64_t all_rows;      // of the tensor's roles
     int64_t skipped_rows;
+    BlockPart part = BlockPart::all;  // that the weight's tensor has
   };
 
   // For rows that the tensor lacks.
@@ -60,6 +63,7 @@ class ForeignWeights final : public TensorFile {
   bool is_as_stored(const std::vector<Piece>& pieces, const StoredTensor& tensor) const;
   StoredType type_for(const Weight& weight, const std::vector<Piece>& pieces) const;
   void read_rows(const Piece& piece, const StoredTensor& tensor, RowSpan rows, std::byte* to) const;
+  void read_block_part(const Piece& piece, RowSpan rows, std::byte* to) const;
   void read_converted(const Piece& piece, const StoredTensor& tensor, RowSpan rows, std::byte* to) const;
   void read_transposed(const Piece& piece, const StoredTensor& tensor, RowSpan rows, std::byte* to) const;
   void add_weight(const Weight& weight, std::vector<Piece> pieces);

@@ -29,7 +29,9 @@ void write_int8_panel(const HostView<const int8_t>& rows, uint32_t* panel, int32
       std::memcpy(panel + whole * kPanelRows + r, rows.row(r) + 4 * whole,
                   static_cast<size_t>(rows.columns - 4 * whole));
     }
-    sums[r] = std::accumulate(rows.row(r), rows.row(r) + rows.columns, int32_t{0});
+    if (sums != nullptr) {
+      sums[r] = std::accumulate(rows.row(r), rows.row(r) + rows.columns, int32_t{0});
+    }
   }
 }
 

@@ -6,6 +6,9 @@
 // 8 bits: [panels][steps][16][4] bytes. Those of step s and row r are the row's values at columns 4 s to 4 s + 3, zeros
 // after the last column. Each row has an f32 scale, and the sum of its values in 32 bits.
 //
+// 8 bits in groups: the same values without sums. The scales are [panels][groups][16], in f16: a GGUF's q8_0 has them
+// so, and in f32 they would be a ninth of what a product reads.
+//
 // 4 bits: [panels][columns / 8][16][4] bytes. Those of step s and row r hold the row's values + 8: in their low halves
 // columns 8 s to 8 s + 3, in their high halves the four that follow. The scales are [panels][groups][16], in bf16.
 #pragma once
@@ -15,6 +18,7 @@
 
 #include "base/rounding.h"
 #include "kernels/integer_rows.h"
+#include "tensor/float16.h"
 #include "tensor/tensor.h"
 
 namespace heed {
@@ -34,8 +38,14 @@ constexpr int64_t int8_panel_words(int64_t columns) { return steps_of_int8(colum
 constexpr int64_t int4_panel_words(int64_t columns) { return steps_of_int4(columns) * kPanelRows; }
 
 // Where the scale of a row's group is, of `groups` in a row.
-constexpr int64_t int4_scale_index(int64_t row, int64_t group, int64_t groups) {
+constexpr int64_t group_scale_index(int64_t row, int64_t group, int64_t groups) {
   return (row / kPanelRows * groups + group) * kPanelRows + row % kPanelRows;
+}
+
+constexpr int8_t int8_in_panels(const uint32_t* words, int64_t columns, int64_t row, int64_t column) {
+  const uint32_t word =
+      words[row / kPanelRows * int8_panel_words(columns) + column / 4 * kPanelRows + row % kPanelRows];
+  return static_cast<int8_t>(word >> (8 * (column % 4)));
 }
 
 // A matrix that someone else keeps, in this form. `memory` is released with the last weight that reads it.
@@ -47,10 +57,19 @@ struct Int8Panels {
   float input_scale = 0.0F;  // of all rows that it multiplies; 0: each has its own
   std::shared_ptr<const void> memory;
 
-  int8_t value(int64_t row, int64_t column) const {
-    const uint32_t word =
-        words[row / kPanelRows * int8_panel_words(shape.columns()) + column / 4 * kPanelRows + row % kPanelRows];
-    return static_cast<int8_t>(word >> (8 * (column % 4)));
+  int8_t value(int64_t row, int64_t column) const { return int8_in_panels(words, shape.columns(), row, column); }
+};
+
+struct Int8GroupPanels {
+  Shape shape;
+  const uint32_t* words = nullptr;
+  const uint16_t* scales = nullptr;  // bits of f16
+  std::shared_ptr<const void> memory;
+
+  int64_t groups() const { return shape.columns() / kInt8Group; }
+  int8_t value(int64_t row, int64_t column) const { return int8_in_panels(words, shape.columns(), row, column); }
+  float scale(int64_t row, int64_t column) const {
+    return widened_half(scales[group_scale_index(row, column / kInt8Group, groups())]);
   }
 };
 
@@ -68,14 +87,14 @@ struct Int4Panels {
   }
   float scale(int64_t row, int64_t column) const {
     bf16 scale;
-    scale.bits = scales[int4_scale_index(row, column / group, shape.columns() / group)];
+    scale.bits = scales[group_scale_index(row, column / group, shape.columns() / group)];
     return static_cast<float>(scale);
   }
 };
 
-// Writes all of a panel of up to 16 rows of integers, and the sums of these rows.
+// Writes all of a panel of up to 16 rows of integers, and the sums of these rows; null: sums are not needed.
 void write_int8_panel(const HostView<const int8_t>& rows, uint32_t* panel, int32_t* sums);
-// The same of 4 bits, without sums.
+// The same of 4 bits.
 void write_int4_panel(const HostView<const int8_t>& rows, uint32_t* panel);
 
 }  // namespace heed

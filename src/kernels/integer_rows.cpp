@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "tensor/dtype.h"
+#include "tensor/float16.h"
 
 namespace heed {
 namespace {
@@ -34,6 +35,15 @@ float quantize_row(std::span<const float> row, std::span<int8_t> values) {
   std::ranges::transform(row, values.begin(),
                          [&](float x) { return static_cast<int8_t>(std::nearbyint(x * inverse)); });
   return largest / 127.0F;
+}
+
+float quantize_int8_group(std::span<const float> group, std::span<int8_t> values) {
+  const float largest = std::abs(*std::ranges::max_element(group, {}, [](float x) { return std::abs(x); }));
+  const float scale = widened_half(narrowed_half(largest / 127.0F));
+  std::ranges::transform(group, values.begin(), [scale](float x) {
+    return scale == 0.0F ? int8_t{0} : static_cast<int8_t>(std::clamp(std::nearbyint(x / scale), -127.0F, 127.0F));
+  });
+  return scale;
 }
 
 // The scale has the sign that makes -8 of the value with the largest magnitude.

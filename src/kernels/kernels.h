@@ -119,9 +119,12 @@ class Backend {
 
   virtual std::unique_ptr<PackedWeight> pack(const Int8Matrix& matrix) = 0;
   virtual std::unique_ptr<PackedWeight> pack(const Int4Matrix& matrix) = 0;
+  // For inputs of this type: a backend may widen what it has no products of.
+  virtual std::unique_ptr<PackedWeight> pack(const Int8GroupMatrix& matrix, DType inputs) = 0;
   // A matrix that is in panels already is used where it is.
   virtual std::unique_ptr<PackedWeight> adopt(const Int8Panels& panels) = 0;
   virtual std::unique_ptr<PackedWeight> adopt(const Int4Panels& panels) = 0;
+  virtual std::unique_ptr<PackedWeight> adopt(const Int8GroupPanels& panels, DType inputs) = 0;
   virtual std::unique_ptr<PackedWeight> adopt(const HalfPanels& panels, DType inputs) = 0;
 
   // These rows of a packed matrix, in this order, packed as it is: in products they give the bits that they give in

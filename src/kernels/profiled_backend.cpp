@@ -75,8 +75,14 @@ class ProfiledBackend final : public Backend {
     return inner_.pack(shape, types, rows);
   }
   std::unique_ptr<PackedWeight> pack(const Int8Matrix& matrix) override { return inner_.pack(matrix); }
+  std::unique_ptr<PackedWeight> pack(const Int8GroupMatrix& matrix, DType inputs) override {
+    return inner_.pack(matrix, inputs);
+  }
   std::unique_ptr<PackedWeight> pack(const Int4Matrix& matrix) override { return inner_.pack(matrix); }
   std::unique_ptr<PackedWeight> adopt(const Int8Panels& panels) override { return inner_.adopt(panels); }
+  std::unique_ptr<PackedWeight> adopt(const Int8GroupPanels& panels, DType inputs) override {
+    return inner_.adopt(panels, inputs);
+  }
   std::unique_ptr<PackedWeight> adopt(const Int4Panels& panels) override { return inner_.adopt(panels); }
   std::unique_ptr<PackedWeight> adopt(const HalfPanels& panels, DType inputs) override {
     return inner_.adopt(panels, inputs);

@@ -58,6 +58,11 @@ void Weight::store(Backend& backend, const Int8Matrix& matrix) {
   packed_ = backend.pack(matrix);
 }
 
+void Weight::store(Backend& backend, const Int8GroupMatrix& matrix, DType inputs) {
+  make_room_for(matrix.shape);
+  packed_ = backend.pack(matrix, inputs);
+}
+
 void Weight::store(Backend& backend, const Int4Matrix& matrix) {
   make_room_for(matrix.shape);
   packed_ = backend.pack(matrix);
@@ -66,6 +71,11 @@ void Weight::store(Backend& backend, const Int4Matrix& matrix) {
 void Weight::store(Backend& backend, const Int8Panels& panels) {
   make_room_for(panels.shape);
   packed_ = backend.adopt(panels);
+}
+
+void Weight::store(Backend& backend, const Int8GroupPanels& panels, DType inputs) {
+  make_room_for(panels.shape);
+  packed_ = backend.adopt(panels, inputs);
 }
 
 void Weight::store(Backend& backend, const Int4Panels& panels) {

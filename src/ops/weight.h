@@ -56,9 +56,11 @@ class Weight {
   void store(Backend& backend, ProductTypes types, const RowSource& rows);
   // The same for a matrix of quantized values, which are always packed.
   void store(Backend& backend, const Int8Matrix& matrix);
+  void store(Backend& backend, const Int8GroupMatrix& matrix, DType inputs);
   void store(Backend& backend, const Int4Matrix& matrix);
   // A matrix that is in panels already stays where it is.
   void store(Backend& backend, const Int8Panels& panels);
+  void store(Backend& backend, const Int8GroupPanels& panels, DType inputs);
   void store(Backend& backend, const Int4Panels& panels);
   void store(Backend& backend, const HalfPanels& panels, DType inputs);
 

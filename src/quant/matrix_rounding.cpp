@@ -51,25 +51,44 @@ RoundedWeight written_int8(const IntegerMatrix& whole, float input_scale) {
   return rounded;
 }
 
-RoundedWeight written_int4(const IntegerMatrix& whole) {
-  const int64_t rows = whole.shape.rows(), panel_words = int4_panel_words(whole.shape.columns());
-  const int64_t groups = whole.groups();
-  std::vector<uint32_t> words(static_cast<size_t>(panels_of(rows) * panel_words));
+// The scales of groups by group_scale_index(), each by bits(scale).
+template <class Bits>
+std::vector<std::byte> written_group_scales(const IntegerMatrix& whole, Bits bits) {
+  const int64_t rows = whole.shape.rows(), groups = whole.groups();
   std::vector<uint16_t> scales(static_cast<size_t>(padded_rows(rows) * groups), 0);
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t group = 0; group < groups; ++group) {
+      scales[static_cast<size_t>(group_scale_index(row, group, groups))] =
+          bits(whole.scales[static_cast<size_t>(row * groups + group)]);
+    }
+  }
+  return bytes_of(scales);
+}
+
+RoundedWeight written_int8_groups(const IntegerMatrix& whole) {
+  const int64_t panel_words = int8_panel_words(whole.shape.columns());
+  std::vector<uint32_t> words(static_cast<size_t>(panels_of(whole.shape.rows()) * panel_words));
+  each_panel(whole, [&](const HostView<const int8_t>& from, int64_t panel) {
+    write_int8_panel(from, words.data() + panel * panel_words, nullptr);
+  });
+  return {.bytes = bytes_of(words),
+          .shape = int8_panel_shape(whole.shape),
+          .scales = written_group_scales(whole, half_from),
+          .type_of_scales = StoredType::f16,
+          .shape_of_scales = group_panel_scales_shape(whole.shape, kInt8Group)};
+}
+
+RoundedWeight written_int4(const IntegerMatrix& whole) {
+  const int64_t panel_words = int4_panel_words(whole.shape.columns());
+  std::vector<uint32_t> words(static_cast<size_t>(panels_of(whole.shape.rows()) * panel_words));
   each_panel(whole, [&](const HostView<const int8_t>& from, int64_t panel) {
     write_int4_panel(from, words.data() + panel * panel_words);
   });
-  for (int64_t row = 0; row < rows; ++row) {
-    for (int64_t group = 0; group < groups; ++group) {
-      scales[static_cast<size_t>(int4_scale_index(row, group, groups))] =
-          bf16(whole.scales[static_cast<size_t>(row * groups + group)]).bits;
-    }
-  }
   return {.bytes = bytes_of(words),
           .shape = int4_panel_shape(whole.shape),
-          .scales = bytes_of(scales),
+          .scales = written_group_scales(whole, [](float scale) { return bf16(scale).bits; }),
           .type_of_scales = StoredType::bf16,
-          .shape_of_scales = int4_panel_scales_shape(whole.shape, whole.group())};
+          .shape_of_scales = group_panel_scales_shape(whole.shape, whole.group())};
 }
 
 RoundedWeight written_halves(const std::vector<uint16_t>& values, const Shape& shape) {
@@ -129,6 +148,8 @@ RoundedWeight MatrixRounding::round(const Weight& weight, const std::vector<floa
     case WeightType::int8:
     case WeightType::int8_static:
       return to_int8(weight, values, matrix, noise);
+    case WeightType::int8_groups:
+      return to_int8_groups(weight, values, matrix, noise);
     case WeightType::int4:
       return to_int4(weight, values, matrix, noise);
     case WeightType::bf16:
@@ -163,6 +184,24 @@ RoundedWeight MatrixRounding::to_int8(const Weight& weight, std::span<const floa
                                                  *backend.pack(whole.as_int8(0.0F)))
                                        .decibels();
   return written_int8(whole, 0.0F);
+}
+
+RoundedWeight MatrixRounding::to_int8_groups(const Weight& weight, std::span<const float> values,
+                                             QuantizedMatrix& matrix, Noise& noise) const {
+  for (const float x : values) {
+    require<ConfigError>(std::abs(x) <= 127.0F * kLargestHalf, weight.name(),
+                         "holds {}, but the scales of int8-groups reach only {}: use int8 for it", x,
+                         127.0F * kLargestHalf);
+  }
+  const IntegerMatrix whole = heed::to_int8_groups(values, weight.shape());
+  noise.count(values, whole);
+  if (const ProductInputs* const inputs = inputs_of(weight)) {
+    Backend& backend = calibrated_->backend;
+    matrix.product_signal_to_noise = product_noise(backend, inputs->sample(), *packed_f32(backend, values, whole.shape),
+                                                   *backend.pack(whole.as_int8_groups(), DType::f32))
+                                         .decibels();
+  }
+  return written_int8_groups(whole);
 }
 
 RoundedWeight MatrixRounding::to_int4(const Weight& weight, std::span<const float> values, QuantizedMatrix& matrix,

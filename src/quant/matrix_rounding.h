@@ -45,6 +45,8 @@ class MatrixRounding {
   const ProductInputs* inputs_of(const Weight& weight) const;
   RoundedWeight to_int8(const Weight& weight, std::span<const float> values, QuantizedMatrix& matrix,
                         Noise& noise) const;
+  RoundedWeight to_int8_groups(const Weight& weight, std::span<const float> values, QuantizedMatrix& matrix,
+                               Noise& noise) const;
   RoundedWeight to_int4(const Weight& weight, std::span<const float> values, QuantizedMatrix& matrix,
                         Noise& noise) const;
 

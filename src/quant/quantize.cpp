@@ -133,18 +133,21 @@ bool has_matrix_of(WeightType type, const TypePlan& plan, const Weights& weights
   });
 }
 
-// int4 needs whole groups.
+// int4 and int8-groups need whole groups.
 void require_groups(const TypePlan& plan, int64_t group, const Weights& weights) {
   require<ConfigError>(group == kInt4Group || group == kLargeInt4Group, "int4", "groups of {}, expected {} or {}",
                        group, kInt4Group, kLargeInt4Group);
   require<ConfigError>(group == kInt4Group || has_matrix_of(WeightType::int4, plan, weights), "int4",
                        "groups of {}, but no matrix becomes int4", group);
   for (const Weight& weight : weights.all()) {
-    const bool fits = weight.use() == WeightUse::vector || plan.of(weight.name()) != WeightType::int4 ||
-                      weight.shape().columns() % group == 0;
-    require<ConfigError>(fits, weight.name(),
+    if (weight.use() == WeightUse::vector) {
+      continue;
+    }
+    const WeightType type = plan.of(weight.name());
+    const int64_t own = type == WeightType::int4 ? group : type == WeightType::int8_groups ? kInt8Group : 1;
+    require<ConfigError>(weight.shape().columns() % own == 0, weight.name(),
                          "has rows of {}, which groups of {} do not divide: give it another type, with --keep",
-                         weight.shape().columns(), group);
+                         weight.shape().columns(), own);
   }
 }
 

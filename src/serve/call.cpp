@@ -4,6 +4,7 @@
 #include <charconv>
 #include <functional>
 #include <new>
+#include <system_error>
 #include <utility>
 
 #include "serve/json/option_fields.h"
@@ -74,6 +75,13 @@ std::optional<double> number_in(const HttpRequest& request, std::string_view nam
     refuse_field(std::string(name), "is '{}', expected a number from {} to {}", text, least, most);
   }
   return value;
+}
+
+// What the system says where a process may have no more memory or threads.
+bool lacks_resources(const std::exception& error) {
+  const auto* const of_system = dynamic_cast<const std::system_error*>(&error);
+  return of_system != nullptr && (of_system->code() == std::errc::resource_unavailable_try_again ||
+                                  of_system->code() == std::errc::not_enough_memory);
 }
 
 }  // namespace
@@ -187,7 +195,8 @@ Failure Call::failure_of(const std::exception& error, ErrorForm form) const {
   if (dynamic_cast<const InterruptedError*>(&error) != nullptr) {
     return {504, "the request took too long", ""};
   }
-  if (dynamic_cast<const BudgetError*>(&error) != nullptr || dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
+  if (dynamic_cast<const BudgetError*>(&error) != nullptr || dynamic_cast<const std::bad_alloc*>(&error) != nullptr ||
+      lacks_resources(error)) {
     return {503, "there is no memory for this request at the moment", ""};
   }
   if (dynamic_cast<const ConfigError*>(&error) == nullptr && dynamic_cast<const FormatError*>(&error) == nullptr) {

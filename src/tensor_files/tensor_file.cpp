@@ -42,4 +42,9 @@ void TensorFile::add(StoredTensor tensor) {
   tensors_.push_back(std::move(tensor));
 }
 
+bool has_groups(const TensorFile& file, const StoredTensor& matrix) {
+  const StoredTensor* const scales = matrix.type == StoredType::i8 ? file.find(scales_of(matrix.name)) : nullptr;
+  return scales != nullptr && scales->type == StoredType::f16;
+}
+
 }  // namespace heed

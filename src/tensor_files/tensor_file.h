@@ -72,4 +72,7 @@ class TensorFile {
   std::map<std::string, size_t, std::less<>> index_;
 };
 
+// Whether a matrix of bytes has a scale for each group of a row: those are in f16, while scales of rows are in f32.
+bool has_groups(const TensorFile& file, const StoredTensor& matrix);
+
 }  // namespace heed

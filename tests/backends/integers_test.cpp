@@ -3,6 +3,7 @@
 
 #include "backends/backend_test.h"
 #include "kernels/integer_rows.h"
+#include "tensor/half.h"
 
 namespace heed::test {
 namespace {
@@ -12,6 +13,10 @@ class BackendIntegers : public BackendTest {
  protected:
   // Makes a weight, packed by the backend and by the reference.
   virtual void make(int64_t out, int64_t in) = 0;
+  // A product with the backend's weight and one with the reference's.
+  virtual ::testing::AssertionResult agree(const Guarded& found, const Guarded& expected) const {
+    return same_bits(found, expected);
+  }
 
   // Whole numbers over all of a range that begins with `least`.
   void fill(int64_t out, int64_t in, int64_t numbers, int64_t least) {
@@ -45,7 +50,7 @@ class BackendIntegers : public BackendTest {
         LinearCase c = linear_case(count);
         const Guarded y = c.forward(backend(), types()).y;
         c.packed = expected_.get();
-        EXPECT_TRUE(same_bits(y, c.forward(reference(), types()).y)) << count << " rows, " << in << " to " << out;
+        EXPECT_TRUE(agree(y, c.forward(reference(), types()).y)) << count << " rows, " << in << " to " << out;
         EXPECT_TRUE(y.untouched());
       }
     }
@@ -73,20 +78,22 @@ class BackendIntegers : public BackendTest {
   // The matrix in panels of its own, `bytes` long with their scales, which the CPU uses where they are.
   template <class Panels>
   void expect_adopted_panels_to_give_the_same_bits(const Panels& panels, int64_t bytes) {
-    const auto adopted = backend().adopt(panels), by_reference = reference().adopt(panels);
-    EXPECT_EQ(adopted->bytes(), here(bytes, packed_->bytes()));
+    expect_the_same_bits_from(*backend().adopt(panels), *reference().adopt(panels), bytes);
+  }
+  void expect_the_same_bits_from(const PackedWeight& adopted, const PackedWeight& by_reference, int64_t bytes) {
+    EXPECT_EQ(adopted.bytes(), here(bytes, packed_->bytes()));
     for (const int64_t count : {1, 2, 7, 40}) {
       LinearCase c = linear_case(count);
       const Guarded y = c.forward(backend(), types()).y;
-      c.packed = adopted.get();
+      c.packed = &adopted;
       EXPECT_TRUE(same_bits(y, c.forward(backend(), types()).y)) << count;
-      c.packed = by_reference.get();
-      EXPECT_TRUE(same_bits(y, c.forward(reference(), types()).y)) << count;
+      c.packed = &by_reference;
+      EXPECT_TRUE(agree(y, c.forward(reference(), types()).y)) << count;
     }
     EmbeddingCase c = EmbeddingCase::make(types(), 100, values_.rows(), values_.columns());
     c.packed = packed_.get();
     const Guarded y = c.forward(backend(), types());
-    c.packed = adopted.get();
+    c.packed = &adopted;
     EXPECT_TRUE(same_bits(y, c.forward(backend(), types())));
   }
   HostView<const int8_t> rows_of_panel(int64_t panel) const {
@@ -150,6 +157,49 @@ class BackendInt4 : public BackendIntegers {
   }
 };
 
+// All bytes occur, -128 too, and scales down to the smallest that f16 has. GPUs have no products of them: there the
+// weights are widened, and inputs are not quantized.
+class BackendInt8Groups : public BackendIntegers {
+ protected:
+  static uint16_t scale_bits(int64_t row, int64_t group) {
+    return row % 11 == 5 ? uint16_t{1} : half_from(0.01F * static_cast<float>((row + 3 * group) % 13 - 5));
+  }
+  void make(int64_t out, int64_t in) override {
+    fill(out, in, 256, -128);
+    pack_with_scales(out, in);
+  }
+  void make_of(int64_t out, int64_t in, int64_t weight) {
+    fill(out, in, 1, weight);
+    pack_with_scales(out, in);
+  }
+  bool is_widened() const { return GetParam().device != Device::cpu; }
+  ::testing::AssertionResult agree(const Guarded& found, const Guarded& expected) const override {
+    return is_widened() ? close(found, expected, stored()) : same_bits(found, expected);
+  }
+
+ private:
+  void pack_with_scales(int64_t out, int64_t in) {
+    scales_ = Guarded(DType::f32, out, in / kInt8Group, kTight);
+    for (int64_t r = 0; r < out; ++r) {
+      for (int64_t g = 0; g < in / kInt8Group; ++g) {
+        scales_.set(r, g, static_cast<double>(from_half(scale_bits(r, g))));
+      }
+    }
+    const Int8GroupMatrix matrix{{out, in}, rows(), scales_.view()};
+    packed_ = backend().pack(matrix, storage());
+    expected_ = is_widened() ? reference().pack_matrix(widened().view()) : reference().pack(matrix, storage());
+  }
+  Guarded widened() const {
+    Guarded values(DType::f32, values_.rows(), values_.columns(), kTight);
+    for (int64_t r = 0; r < values_.rows(); ++r) {
+      for (int64_t c = 0; c < values_.columns(); ++c) {
+        values.set(r, c, values_.get(r, c) * scales_.get(r, c / kInt8Group));
+      }
+    }
+    return values;
+  }
+};
+
 // Each of the outputs with each of the inputs.
 std::vector<std::pair<int64_t, int64_t>> all_weights(const std::vector<int64_t>& outputs,
                                                      const std::vector<int64_t>& inputs) {
@@ -205,7 +255,27 @@ TEST_P(BackendInt4, AProductHasTheBitsOfTheReference) {
                                     .cuda = {{1, 32}, {7, 64}, {8, 96}, {9, 128}, {33, 160}, {130, 288}}});
 }
 
+TEST_P(BackendInt8Groups, AProductHasTheBitsOfTheReference) {
+  expect_the_bits_of_the_reference({.cpu = all_weights({1, 8, 15, 16, 17, 32, 33, 100}, {32, 64, 96, 288}),
+                                    .cuda = {{1, 32}, {7, 64}, {8, 96}, {9, 128}, {33, 160}, {130, 288}}});
+}
+TEST_P(BackendInt8Groups, TheLargestProductsKeepAllTheirBits) {
+  for (const int64_t weight : {-128, 127}) {
+    make_of(33, 64, weight);
+    LinearCase c = linear_case(7);
+    for (int64_t k = 0; k < 7 * 64; ++k) {
+      c.x.set(k / 64, k % 64, k / 64 % 2 == 0 ? 1.0 : -1.0);
+    }
+    const Guarded y = c.forward(backend(), types()).y;
+    c.packed = expected_.get();
+    EXPECT_TRUE(agree(y, c.forward(reference(), types()).y)) << "weights of " << weight;
+  }
+}
+
 TEST_P(BackendInt8, ARowHasTheSameBitsInAnyBatchAndOnAnyThreads) {
+  expect_the_same_bits_in_any_batch_and_on_any_threads();
+}
+TEST_P(BackendInt8Groups, ARowHasTheSameBitsInAnyBatchAndOnAnyThreads) {
   expect_the_same_bits_in_any_batch_and_on_any_threads();
 }
 TEST_P(BackendInt4, ARowHasTheSameBitsInAnyBatchAndOnAnyThreads) {
@@ -213,6 +283,7 @@ TEST_P(BackendInt4, ARowHasTheSameBitsInAnyBatchAndOnAnyThreads) {
 }
 
 TEST_P(BackendInt8, ATableGivesRowsTimesTheirScales) { expect_rows_of_a_table_times_their_scales(37); }
+TEST_P(BackendInt8Groups, ATableGivesRowsTimesTheirScales) { expect_rows_of_a_table_times_their_scales(64); }
 TEST_P(BackendInt4, ATableGivesRowsTimesTheirScales) { expect_rows_of_a_table_times_their_scales(64); }
 
 TEST_P(BackendInt8, ARowOfZerosGivesTheBias) {
@@ -257,6 +328,31 @@ TEST_P(BackendInt8, AdoptedPanelsGiveTheSameBits) {
   }
 }
 
+TEST_P(BackendInt8Groups, AdoptedPanelsGiveTheSameBits) {
+  const int64_t out = 35, in = 96, panels = panels_of(out), groups = in / kInt8Group;
+  make(out, in);
+  uint32_t* const words = aligned(panels * int8_panel_words(in));
+  std::vector<uint16_t> scales(static_cast<size_t>(padded_rows(out) * groups));
+  for (int64_t r = 0; r < out; ++r) {
+    for (int64_t group = 0; group < groups; ++group) {
+      scales[static_cast<size_t>((r / kPanelRows * groups + group) * kPanelRows + r % kPanelRows)] =
+          scale_bits(r, group);
+    }
+  }
+  for (int64_t panel = 0; panel < panels; ++panel) {
+    write_int8_panel(rows_of_panel(panel), words + panel * int8_panel_words(in), nullptr);
+  }
+  const Int8GroupPanels whole{{out, in}, words, scales.data(), nullptr};
+  const auto by_reference = reference().adopt(whole, storage());
+  expect_the_same_bits_from(*backend().adopt(whole, storage()), is_widened() ? *expected_ : *by_reference,
+                            padded_rows(out) * (in + groups * 2));
+}
+
+TEST_P(BackendInt8Groups, TakesEightAndAHalfBitsForAValueOrThoseOfTheInputs) {
+  make(64, 256);
+  EXPECT_EQ(packed_->bytes(), here(64 * 256 + 64 * 256 / kInt8Group * 2, 64 * 256 * size_of(storage())));
+}
+
 // Groups of 64 are pairs of groups of 32 with one scale.
 TEST_P(BackendInt4, AdoptedPanelsGiveTheSameBits) {
   for (const int64_t group : {kInt4Group, kLargeInt4Group}) {
@@ -289,6 +385,7 @@ TEST_P(BackendInt4, TakesFourAndAHalfBitsForAValue) {
 
 HEED_IN_EACH_SETTING(BackendInt8, integer_products);
 HEED_IN_EACH_SETTING(BackendInt8Static, integer_products);
+HEED_IN_EACH_SETTING(BackendInt8Groups, integer_products);
 HEED_IN_EACH_SETTING(BackendInt4, integer_products);
 
 }  // namespace

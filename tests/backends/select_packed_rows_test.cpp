@@ -118,6 +118,8 @@ TEST_P(BackendSelectedRows, OfIntegersGiveTheColumnsOfTheWholeProduct) {
     }
     const Int4Matrix matrix{{70, in}, rows_of(nibbles), group_scales.view()};
     expect_columns_of_the_whole(*backend().pack(matrix), *reference().pack(matrix));
+    const Int8GroupMatrix in_groups{{70, in}, rows_of(bytes), group_scales.view()};
+    expect_columns_of_the_whole(*backend().pack(in_groups, storage()), *reference().pack(in_groups, storage()));
   }
 }
 

@@ -322,10 +322,28 @@ TEST(GgufBlocks, OfFourBitsKeepTheirIntegersAndRoundTheirScales) {
   }
 }
 
-TEST(GgufBlocks, OfEightBitsBecomeTheNearestF16) {
+TEST(GgufBlocks, OfEightBitsKeepTheirIntegersAndScales) {
   const ChangedGguf file("llama-q8_0");
   const ForeignModel model = read_foreign_model(file.path());
   const auto weights = open_foreign_weights(model);
+  const std::string name = "decoder.layers.1.attention.projection.weight";
+  const ArchiveTensor& queries = model.archive->at("blk.1.attn_q.weight");
+  const StoredTensor &stored = weights->at(name), &scales = weights->at(scales_of(name));
+  EXPECT_EQ(stored.text(), name + " I8[64, 32]");
+  EXPECT_EQ(scales.text(), scales_of(name) + " F16[64, 1]");
+  EXPECT_TRUE(has_groups(*weights, stored));
+  std::vector<std::byte> buffer;
+  for (int64_t row = 0; row < 32; ++row) {
+    const auto block = queries.bytes.subspan(static_cast<size_t>(row_in_file(row)) * 34, 34);
+    EXPECT_TRUE(std::ranges::equal(weights->rows(scales, {row, 1}, buffer), block.first(2))) << row;
+    EXPECT_TRUE(std::ranges::equal(weights->rows(stored, {row, 1}, buffer), block.subspan(2))) << row;
+  }
+}
+
+TEST(GgufBlocks, OfEightBitsBecomeTheNearestF16WhereFloatsAreNeeded) {
+  const ChangedGguf file("llama-q8_0");
+  const ForeignModel model = read_foreign_model(file.path());
+  const auto weights = open_foreign_weights(model, BlocksAs::floats);
   const std::string name = "decoder.layers.0.attention.projection.weight";
   EXPECT_EQ(weights->at(name).text(), name + " F16[64, 32]");
   const ArchiveTensor& queries = model.archive->at("blk.0.attn_q.weight");
@@ -340,12 +358,18 @@ TEST(GgufBlocks, OfEightBitsBecomeTheNearestF16) {
 }
 
 TEST(GgufBlocks, TheErrorOfAConversionIsMeasured) {
-  const auto conversions_of = [](const char* name) {
+  const auto conversions_of = [](const char* name, BlocksAs blocks) {
     const ChangedGguf file(name);
-    return open_foreign_weights(read_foreign_model(file.path()))->conversions();
+    return open_foreign_weights(read_foreign_model(file.path()), blocks)->conversions();
   };
-  EXPECT_TRUE(conversions_of("llama").empty());
-  const auto eight = conversions_of("llama-q8_0"), four = conversions_of("llama-q4_0");
+  EXPECT_TRUE(conversions_of("llama", BlocksAs::stored).empty());
+  const auto kept = conversions_of("llama-q8_0", BlocksAs::stored);
+  ASSERT_EQ(kept.size(), 1U);
+  EXPECT_EQ(kept.front().tensors, 16);
+  EXPECT_EQ(kept.front().to, StoredType::i8);
+  EXPECT_EQ(kept.front().relative_error, 0.0);
+  const auto eight = conversions_of("llama-q8_0", BlocksAs::floats);
+  const auto four = conversions_of("llama-q4_0", BlocksAs::stored);
   ASSERT_EQ(eight.size(), 1U);
   EXPECT_EQ(eight.front().tensors, 16);
   EXPECT_EQ(eight.front().to, StoredType::f16);

@@ -12,6 +12,7 @@
 #include "kernels/calls/linear.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/integer_panels.h"
+#include "tensor/half.h"
 #include "test_folder.h"
 
 namespace heed {
@@ -26,6 +27,7 @@ class PanelFile : public testing::Test {
   void SetUp() override {
     held_.add("eight", {40, 20}, WeightUse::product, Initialization::zeros());
     held_.add("four", {40, 64}, WeightUse::product, Initialization::zeros());
+    held_.add("groups", {40, 64}, WeightUse::product, Initialization::zeros());
     std::filesystem::create_directories(path_.parent_path());
   }
   void TearDown() override { std::filesystem::remove_all(path_.parent_path()); }
@@ -37,6 +39,8 @@ class PanelFile : public testing::Test {
     std::vector<TensorSource> tensors{tensor("eight", StoredType::i8, {4, 5, 16, 4}, eight_),
                                       tensor("eight.scales", StoredType::f32, {64}, scales_),
                                       tensor("four", StoredType::u8, {4, 8, 16, 4}, four_),
+                                      tensor("groups", StoredType::i8, {4, 16, 16, 4}, in_groups_),
+                                      tensor("groups.scales", StoredType::f16, {4, 2, 16}, half_scales_),
                                       tensor("four.scales", StoredType::bf16, {4, groups_, 16}, group_scales_)};
     if (!sums_.empty()) {
       tensors.push_back(tensor("eight.sums", StoredType::i32, {static_cast<int64_t>(sums_.size())}, sums_));
@@ -75,6 +79,8 @@ class PanelFile : public testing::Test {
   std::vector<float> scales_ = std::vector<float>(64, 0.5F), first_;
   std::vector<int32_t> sums_ = std::vector<int32_t>(64, 60);
   std::vector<uint16_t> group_scales_ = std::vector<uint16_t>(size_t{4} * 2 * 16, bf16(0.25F).bits);
+  std::vector<int8_t> in_groups_ = std::vector<int8_t>(size_t{4} * 16 * 64, -128);
+  std::vector<uint16_t> half_scales_ = std::vector<uint16_t>(size_t{4} * 2 * 16, half_from(0.5F));
   int64_t groups_ = 2;
   Weights held_;
 };
@@ -88,6 +94,10 @@ TEST_F(PanelFile, IsReadWhereItIsMapped) {
   for (const float y : product_with_ones("four")) {
     EXPECT_NEAR(y, 64 * 2 * 0.25F, 1e-4);
   }
+  for (const float y : product_with_ones("groups")) {
+    EXPECT_NEAR(y, 64 * -128 * 0.5F, 1e-2);
+  }
+  EXPECT_EQ(held_.find("groups").bytes(), 64 * 64 + 64 * 2 * 2);
   std::ifstream maps("/proc/self/maps");
   const std::string all{std::istreambuf_iterator<char>(maps), {}};
   EXPECT_THAT(all, HasSubstr(path_.string()));
@@ -123,6 +133,9 @@ TEST_F(PanelFile, WithAWrongTensorIsRefused) {
   group_scales_[7] = 0x7fc0;
   EXPECT_THAT(refusal(), HasSubstr("'four.scales' holds scales that are not finite"));
   group_scales_[7] = 0;
+  half_scales_[9] = 0xfc00;
+  EXPECT_THAT(refusal(), HasSubstr("'groups.scales' holds scales that are not finite"));
+  half_scales_[9] = 0;
   sums_.resize(63);
   EXPECT_THAT(refusal(), AllOf(HasSubstr("I32[63]"), HasSubstr("needs I32[64]")));
   sums_.clear();

@@ -383,6 +383,52 @@ TEST_F(HeldWeights, OfFourBitsAreReadInOrder) {
   }
 }
 
+// Rows of bytes with a scale in f16 for each 32 of them.
+TEST_F(HeldWeights, OfInt8InGroupsAreReadRowByRow) {
+  const std::vector<float> vector = values("vector"), table = values("table"), both = values("both");
+  std::vector<int8_t> bytes;
+  for (size_t i = 0; i < size_t{96} * 64; ++i) {
+    bytes.push_back(static_cast<int8_t>(i * 7 % 256));
+  }
+  std::vector<uint16_t> scales(size_t{96} * 2, half_from(0.5F));
+  scales[3] = half_from(-2.0F);  // of the second group of row 1
+  const auto tensor = [](const std::string& name, StoredType type, std::vector<int64_t> shape, const auto& elements) {
+    return tensor_source(name, type, std::move(shape), std::as_bytes(std::span(elements)));
+  };
+  const auto write = [&](std::vector<int64_t> shape_of_scales, std::vector<int64_t> shape = {96, 64}) {
+    const std::vector<TensorSource> tensors{tensor("vector", StoredType::f32, {64}, vector),
+                                            tensor("table", StoredType::f32, {32, 64}, table),
+                                            tensor("both", StoredType::f32, {64, 64}, both),
+                                            tensor("product.scales", StoredType::f16, shape_of_scales, scales),
+                                            tensor("product", StoredType::i8, shape, bytes)};
+    write_checked_safetensors(path_, tensors, {});
+  };
+  const auto refusal = [&] {
+    try {
+      load_weights(path_, *backend_, DType::f32, held_);
+    } catch (const FormatError& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing was thrown");
+  };
+  write({96, 2});
+  load_weights(path_, *backend_, DType::f32, held_);
+  EXPECT_EQ(held_.find("product").bytes(), 96 * 64 + 96 * 2 * 2);
+  Tensor y({1, 64}, DType::f32), ids({1}, DType::i32);
+  ids.data<int32_t>()[0] = 1;
+  backend_->embedding({.tokens = ids.view(), .table = held_.find("product").value(), .y = y.view()});
+  for (size_t k = 0; k < 64; ++k) {
+    EXPECT_EQ(y.data<float>()[k], static_cast<float>(bytes[64 + k]) * (k < 32 ? 0.5F : -2.0F)) << k;
+  }
+  write({192});
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("product.scales F16[192]"), HasSubstr("needs F16[96, 2]")));
+  write({96, 2}, {64, 96});
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("product I8[64, 96]"), HasSubstr("the model has F32[96, 64]")));
+  scales[5] = 0x7c00;
+  write({96, 2});
+  EXPECT_THAT(refusal(), HasSubstr("'product.scales' hold values that are not finite"));
+}
+
 // A file that holds each of the matrices in another form.
 class QuantizedWeightFile : public HeldWeights {
  protected:

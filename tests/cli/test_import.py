@@ -102,6 +102,37 @@ class ImportTest(heed_cli.CliTest):
         self.assertEqual(result.returncode, 2)
         self.assertIn("quantized weights", result.stderr)
 
+    def test_blocks_of_eight_bits_stay_what_they_are(self):
+        source, imported = GOLDEN / "gguf" / "llama-q8_0" / "model.gguf", self.path / "imported"
+        self.assertEqual(heed("import", source, "--out", imported).returncode, 0)
+        self.assertEqual(self.answer("generate", "--model", imported, *GREEDY),
+                         self.answer("generate", "--model", source, *GREEDY))
+        inspected = heed("inspect", source).stdout
+        self.assertIn("16 matrices in Q8_0 stay what they are\n", inspected)
+        self.assertRegex(inspected, r"attention\.output\.weight +\[32, 32\] +1024  int8-groups +1088 bytes  from blk\.0\.attn_output\.weight")
+        self.assertRegex(heed("inspect", imported).stdout, r"attention\.output\.weight +\[32, 32\] +1024  int8-groups +1088 bytes")
+
+    def test_from_blocks_of_eight_bits_one_can_quantize_train_and_export(self):
+        source, imported = GOLDEN / "gguf" / "llama-q8_0" / "model.gguf", self.path / "imported"
+        self.assertEqual(heed("import", source, "--out", imported).returncode, 0)
+        text = self.path / "text"
+        text.write_text("the cat sat\non the mat\n" * 4)
+        answers = {}
+        for model in (source, imported):
+            for command in (("quantize", "--type", "int8", "--out", self.path / f"int8-{model.name}"),
+                            ("export", "--format", "huggingface", "--out", self.path / f"floats-{model.name}")):
+                result = heed(*command, "--model", model)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                answers.setdefault(command[0], set()).add((command[-1] / "model.safetensors").read_bytes())
+            recipe = self.path / "recipe.toml"
+            recipe.write_text(f'[training]\nfrom = "{model}"\nupdates = 2\n[adapter]\nrank = 2\n[data]\ntrain = ["{text}"]\n'
+                              f'validation = ["{text}"]\ncontext = 8\nbatch_sequences = 2\n')
+            adapter = self.path / f"adapter-{model.name}"
+            result = heed("train", recipe, "--out", adapter)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            answers.setdefault("adapter", set()).add(self.answer("generate", "--model", adapter, *GREEDY))
+        self.assertEqual({name: len(found) for name, found in answers.items()}, {"quantize": 1, "export": 1, "adapter": 1})
+
     def test_from_blocks_of_four_bits_one_can_quantize_train_and_export(self):
         source = GOLDEN / "gguf" / "llama-q4_0" / "model.gguf"
         for command in (("quantize", "--type", "int8", "--out", self.path / "int8"),

@@ -7,6 +7,7 @@ import os
 import pathlib
 import re
 import shutil
+import struct
 import subprocess
 import tempfile
 import unittest
@@ -284,19 +285,40 @@ class Quantize(heed_cli.CliTest):
         refuse("--report", lines, "--report-source", lines, "--report-reference", lines, mentions=("lines.de",))
         refuse(*page, "--report-text", self.path / "none", model=self.models / "writer", mentions=("none",))
 
+    def test_int8_groups_has_the_integers_and_scales_of_q8_0(self):
+        small, _ = self.quantized("--type", "int8-groups", model=self.models / "writer")
+        rows = self.path / "rows"
+        shutil.copytree(small, rows)
+        quantized_file.write_rows(small / "model.safetensors", rows / "model.safetensors", shapes_of(small))
+        self.assertRegex(heed("inspect", small).stdout, r"(?m)attention\.projection\.weight .* int8-groups ")
+        _, tensors = safetensors_file.read(rows / "model.safetensors")
+        _, exact = safetensors_file.read(self.models / "writer" / "model.safetensors")
+        for name, (kind, shape, content, _) in tensors.items():
+            if kind != "I8":
+                continue
+            values = struct.unpack(f"<{len(exact[name][2]) // 4}f", exact[name][2])
+            scales = struct.unpack(f"<{len(values) // 32}e", tensors[name + ".scales"][2])
+            for group, scale in enumerate(scales):
+                whole = values[32 * group:32 * group + 32]
+                self.assertEqual(scale, struct.unpack("<e", struct.pack("<e", max(map(abs, whole)) / 127))[0])
+                for x, q in zip(whole, struct.unpack("<32b", content[32 * group:32 * group + 32])):
+                    self.assertLessEqual(abs(x - q * scale), 0.502 * scale)
+
     def test_int4_needs_whole_groups(self):
         odd = self.path / "odd"
         subprocess.run([MAKE_MODEL, odd, "kind=char", "vocabulary=0", "width=24", "heads=2"], check=True)
-        self.assert_refused("quantize", "--model", odd, "--out", self.path / "out", "--type", "int4",
-                            mentions=("rows of 24", "groups of 32", "--keep"))
+        for kind in ("int4", "int8-groups"):
+            self.assert_refused("quantize", "--model", odd, "--out", self.path / "out", "--type", kind,
+                                mentions=("rows of 24", "groups of 32", "--keep"))
         self.assertFalse((self.path / "out").exists())
 
     def test_rounding_is_smaller_with_more_bits(self):
         ratio = {}
-        for kind in ("int4", "int8", "bf16", "f16"):
+        for kind in ("int4", "int8", "int8-groups", "bf16", "f16"):
             ratio[kind] = float(re.search(r"noise ([0-9.]+) dB", self.quantized("--type", kind)[1]).group(1))
         self.assertLess(15, ratio["int4"])
         self.assertLess(ratio["int4"], ratio["int8"])
+        self.assertLessEqual(ratio["int8"], ratio["int8-groups"])  # most rows are one group here
         self.assertLess(30, ratio["int8"])
         self.assertLess(ratio["int8"], ratio["bf16"])
         self.assertLess(ratio["bf16"], ratio["f16"])
@@ -357,7 +379,7 @@ class Quantize(heed_cli.CliTest):
                             mentions=("model.safetensors", "'panels-99'", "'panels-16'"))
 
     def test_panels_are_aligned(self):
-        for kind in ("int8", "int4"):
+        for kind in ("int8", "int8-groups", "int4"):
             _, tensors = safetensors_file.read(self.quantized("--type", kind)[0] / "model.safetensors")
             panels = [entry for entry in tensors.values() if entry[0] in ("I8", "U8")]
             self.assertTrue(panels)
@@ -368,7 +390,7 @@ class Quantize(heed_cli.CliTest):
         wide = self.path / "wide"
         subprocess.run([MAKE_MODEL, wide, "kind=char", "vocabulary=0", "width=64", "inner=192"], check=True)
         source, target = self.file("source", LINES[1] + "\n"), self.file("target", "the man sees the house\n")
-        for options in (("int8",), ("int8-static", "--calibration", self.models / "lines.de"), ("int4",),
+        for options in (("int8",), ("int8-static", "--calibration", self.models / "lines.de"), ("int8-groups",), ("int4",),
                         ("int4", "--group", 64)):
             small, _ = self.quantized("--type", *options, model=wide)
             rows = self.path / "rows"

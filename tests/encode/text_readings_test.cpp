@@ -162,7 +162,7 @@ TEST(PromptedTexts, CanLeaveThePromptAndBosOutOfTheEmbedding) {
   PromptedReading reading{.architecture = Architecture::encoder,
                           .tokenizer = *tokenizer,
                           .documents = {},
-                          .max_length = 16,
+                          .limit = {16},
                           .prompt = "ab "};
   const std::string text = "cd", second = "e";
   EXPECT_EQ(encode_prompted(reading, {text}, "here").unpooled, 0);

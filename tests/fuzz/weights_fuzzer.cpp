@@ -1,6 +1,6 @@
 // Loads a file as the weights of a model with one matrix for each use. The seeds hold them in int8, int8 with an input
-// scale, int4 in both sizes of groups, bf16 and f32, one row by row and one in panels; the third holds bf16 and f16 in
-// panels.
+// scale, int4 in both sizes of groups, bf16 and f32, one row by row and one in panels; others hold bf16 and f16 in
+// panels, and int8 in groups.
 #include "checkpoint/weights.h"
 #include "fuzz/fuzz.h"
 #include "kernels/cpu/cpu_backend.h"

@@ -49,7 +49,7 @@ ForeignModel written_again(const ForeignModel& model, GgufType type, const std::
   const auto stored = open_foreign_weights(model);
   Weights weights;
   const AnyModel shapes(Scope(weights), model.config);
-  write_gguf(path, entries, exported_weights(kin_names(form), model.config, weights, *stored, type));
+  write_gguf(path, entries, exported_weights(kin_names(form), model.config, weights, {*stored}, type));
   return read_foreign_model(path);
 }
 

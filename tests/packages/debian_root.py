@@ -1,12 +1,11 @@
 """A Debian root of its own, in which packages are installed, used and removed."""
 
+import hashlib
 import os
 import pathlib
 import shutil
 import subprocess
 
-# What the packages depend on: without a network, dpkg then shows that nothing is missing.
-PACKAGES = "adduser,libdnnl3,libfmt9,libgomp1,libhwy1,libicu72,libsentencepiece0,libssl3,libtomlplusplus3,zlib1g"
 MIRROR = os.environ.get("HEED_DEBIAN_MIRROR", "http://deb.debian.org/debian")
 
 
@@ -20,10 +19,13 @@ def missing():
 
 
 class DebianRoot:
-    """Unpacked into `path`, from the archive `kept`, which is made at the first time."""
+    """Unpacked into `path`, from an archive in the folder `kept`, which is made at the first time. It holds the essential
+    packages and those given, and then needs no network."""
 
-    def __init__(self, path, kept, suite="bookworm", packages=PACKAGES):
+    def __init__(self, path, kept, packages=(), suite="bookworm"):
         self.path = pathlib.Path(path)
+        packages = ",".join(sorted(packages))
+        kept = kept / f"debian-{suite}-{hashlib.sha256(packages.encode()).hexdigest()[:8]}.tar"
         if not kept.is_file():
             made = self.path / "made"
             command = ["debootstrap", "--variant=minbase", *([f"--include={packages}"] if packages else []), suite, made, MIRROR]

@@ -4,6 +4,7 @@
 lintian and debootstrap are tried where they are (Debian packages of these names); the root needs root's rights and, the
 first time, a mirror."""
 
+import functools
 import os
 import pathlib
 import re
@@ -21,11 +22,22 @@ import debian_root
 
 SOURCE = pathlib.Path(os.environ["HEED_SOURCE_DIR"])
 BUILD, CC = pathlib.Path(sys.argv[1]), sys.argv[2]
+INSTALLED = ("heed", "libheed0", "libheed-dev", "heed-server")
 LINES = "ein Hund läuft\nzwei Kinder spielen\n"
 
 
 def run(*command, **options):
     return subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=300, **options)
+
+
+@functools.cache
+def packages():
+    """The build's packages, by name."""
+    folder = tempfile.TemporaryDirectory()
+    unittest.addModuleCleanup(folder.cleanup)
+    done = run("cpack", "--config", BUILD / "CPackConfig.cmake", "-G", "DEB", "-B", folder.name)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return {file.name.split("_")[0]: file for file in pathlib.Path(folder.name).glob("*.deb")}
 
 
 class PackagesTest(unittest.TestCase):
@@ -34,9 +46,7 @@ class PackagesTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.path = pathlib.Path(folder.name)
-        done = run("cpack", "--config", BUILD / "CPackConfig.cmake", "-G", "DEB", "-B", cls.path / "packages")
-        assert done.returncode == 0, done.stdout + done.stderr
-        cls.packages = {file.name.split("_")[0]: file for file in (cls.path / "packages").glob("*.deb")}
+        cls.packages = packages()
 
     def checked(self, done):
         self.assertEqual(done.returncode, 0, f"{done.args}:\n{done.stdout}{done.stderr}")
@@ -80,12 +90,61 @@ class PackagesTest(unittest.TestCase):
     def test_an_archive_of_the_tree_runs_where_it_is_unpacked(self):
         done = self.checked(run("cpack", "--config", BUILD / "CPackConfig.cmake", "-G", "TGZ", "-B", self.path / "archives"))
         self.assertEqual(done.returncode, 0)
-        archive = next((self.path / "archives").glob("heed-*-debian12-x86_64.tar.gz"))
+        archive = next((self.path / "archives").glob("heed-*-debian12-*.tar.gz"))
         shutil.unpack_archive(archive, self.path / "some where")
         tree = next((self.path / "some where").iterdir())
         self.assertIn("heed ", self.checked(run(tree / "bin" / "heed", "--version")).stdout)
         self.assertTrue((tree / "share" / "doc" / "heed" / "copyright").is_file())
         self.assertFalse((tree / "etc").exists())
+
+
+class BundleTest(unittest.TestCase):
+    """The archive that brings all libraries."""
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.path = pathlib.Path(folder.name)
+        tree, archive = cls.path / "heed-bundle", cls.path / "heed-bundle.tar.gz"
+        for command in (["cmake", "--install", BUILD, "--prefix", tree, "--component", "runtime"],
+                        [sys.executable, SOURCE / "tools" / "bundle.py", BUILD / "heed", tree, archive]):
+            done = run(*command)
+            assert done.returncode == 0, done.stdout + done.stderr
+        shutil.unpack_archive(archive, cls.path / "some where")
+        cls.tree = cls.path / "some where" / "heed-bundle"
+        cls.model = cls.path / "model"
+        subprocess.run([os.environ["HEED_MAKE_MODEL"], cls.model], check=True)
+        done = run(os.environ["HEED_BINARY"], "translate", "--model", cls.model, input=LINES)
+        cls.expected = done.stdout
+
+    def test_it_runs_with_its_own_libraries_through_a_link_too(self):
+        link = self.path / "heed"
+        link.symlink_to(self.tree / "bin" / "heed")
+        for program in (self.tree / "bin" / "heed", link):
+            found = run(program, "translate", "--model", self.model, input=LINES, env={"PATH": "/usr/bin:/bin"})
+            self.assertEqual((found.returncode, found.stdout, found.stderr), (0, self.expected, ""))
+        libraries = self.tree / "lib" / "heed"
+        listed = run(libraries / "ld-linux-x86-64.so.2", "--library-path", libraries, "--list", libraries / "heed").stdout
+        outside = [line for line in listed.splitlines() if "=>" in line and str(libraries) not in line]
+        self.assertEqual([line for line in outside if "ld-linux" not in line], [], listed)
+
+    def test_it_brings_the_copyrights_of_its_libraries(self):
+        if not shutil.which("dpkg"):
+            self.skipTest("no dpkg")
+        notices = {file.name for file in (self.tree / "share" / "doc" / "heed" / "libraries").iterdir()}
+        self.assertLessEqual({"libc6", "libsentencepiece0", "libicu72", "libstdc++6"}, notices)
+
+    @unittest.skipIf(debian_root.missing(), debian_root.missing())
+    def test_it_gives_the_same_texts_on_an_older_debian(self):
+        try:
+            debian = debian_root.DebianRoot(self.path, BUILD, suite="bullseye")
+        except OSError as error:
+            self.skipTest(str(error).replace("\n", " "))
+        shutil.copytree(self.tree, debian.root / "heed", symlinks=True)
+        shutil.copytree(self.model, debian.root / "model")
+        found = debian.run("/heed/bin/heed", "translate", "--model", "/model", input=LINES)
+        self.assertEqual((found.returncode, found.stdout, found.stderr), (0, self.expected, ""))
 
 
 @unittest.skipIf(debian_root.missing(), debian_root.missing())
@@ -99,13 +158,23 @@ class LifeTest(PackagesTest):
     def setUpClass(cls):
         super().setUpClass()
         try:
-            cls.debian = debian_root.DebianRoot(cls.path, BUILD / "debian-root.tar")
+            cls.debian = debian_root.DebianRoot(cls.path, BUILD, cls.dependencies())
         except OSError as error:  # no mirror
             raise unittest.SkipTest(str(error).replace("\n", " "))
+
+    @classmethod
+    def dependencies(cls):
+        """The packages of Debian's that heed's name. With no others, dpkg shows that none is missing among these."""
+        names = set()
+        for name in INSTALLED:
+            depends = run("dpkg-deb", "--field", cls.packages[name], "Depends").stdout
+            names |= {re.split(r"[ (]", one.strip())[0] for one in depends.split(",") if one.strip()}
+        return names - set(INSTALLED)
 
     def newer(self, name):
         """The same package with a higher version."""
         folder, version = self.path / "newer" / name, self.field(name, "Version")
+        folder.parent.mkdir(exist_ok=True)
         self.checked(run("dpkg-deb", "--raw-extract", self.packages[name], folder))
         control = folder / "DEBIAN" / "control"
         control.write_text(control.read_text().replace(version, "9.0.0-1"))
@@ -138,7 +207,7 @@ class LifeTest(PackagesTest):
 
     def test_packages_live_and_leave_nothing(self):
         debian = self.debian
-        self.checked(debian.install(*(self.packages[name] for name in ("heed", "libheed0", "libheed-dev", "heed-server"))))
+        self.checked(debian.install(*(self.packages[name] for name in INSTALLED)))
 
         model = debian.root / "var/lib/heed/de-en"
         self.checked(run(os.environ["HEED_MAKE_MODEL"], model))
@@ -155,14 +224,13 @@ class LifeTest(PackagesTest):
         settings.write_text(settings.read_text() + '[model.de-en]\npath = "/var/lib/heed/de-en"\n')
         self.assertIn("de-en", self.serves())
 
-        self.checked(debian.install(*(self.newer(name) for name in ("heed", "libheed0", "libheed-dev", "heed-server"))))
+        self.checked(debian.install(*(self.newer(name) for name in INSTALLED)))
         self.assertIn('path = "/var/lib/heed/de-en"', settings.read_text())
         self.assertIn("de-en", self.serves())
-        self.assertEqual((debian.root / "etc/passwd").read_text().count("heed:"), 1)
+        self.assertEqual(len(re.findall(r"(?m)^heed:", (debian.root / "etc/passwd").read_text())), 1)
 
-        names = ("heed-server", "libheed-dev", "libheed0", "heed")
-        listed = self.checked(debian.run("dpkg", "--listfiles", *names)).stdout.split("\n")
-        self.checked(debian.run("dpkg", "--purge", *names))
+        listed = self.checked(debian.run("dpkg", "--listfiles", *INSTALLED)).stdout.split("\n")
+        self.checked(debian.run("dpkg", "--purge", *INSTALLED))
         left = [name for name in listed if "heed" in name and (debian.root / name.lstrip("/")).exists()]
         self.assertEqual(left, [])
         self.assertFalse(settings.parent.exists())
@@ -170,4 +238,4 @@ class LifeTest(PackagesTest):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])
+    unittest.main(argv=sys.argv[:1], verbosity=2)

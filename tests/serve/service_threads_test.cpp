@@ -158,5 +158,27 @@ TEST(ServiceThreads, RequestsUnderWayFinishWhenItEnds) {
   EXPECT_FALSE(test::Client(running.port()).is_open());
 }
 
+// After many requests at once, a few at a time leave most threads without work: these end.
+TEST(RequestThreads, ThereAreSoonAsFewAsAreNeeded) {
+  constexpr int kMany = 30;
+  RequestThreads threads(kMany, std::chrono::milliseconds(200));
+  std::promise<void> open;
+  const std::shared_future<void> opened = open.get_future().share();
+  for (int i = 0; i < kMany; ++i) {
+    ASSERT_TRUE(threads.try_run([opened] { opened.wait(); }));
+  }
+  EXPECT_FALSE(threads.try_run([] {}));
+  EXPECT_EQ(threads.threads(), kMany);
+  open.set_value();
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (threads.threads() > 2 && std::chrono::steady_clock::now() < end) {
+    const auto done = std::make_shared<std::promise<void>>();
+    if (threads.try_run([done] { done->set_value(); })) {
+      done->get_future().wait();
+    }
+  }
+  EXPECT_LE(threads.threads(), 2);
+}
+
 }  // namespace
 }  // namespace heed::serve

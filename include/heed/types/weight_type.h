@@ -12,12 +12,14 @@ enum class WeightType : uint8_t {
   bf16,         // rounded to 8 bits of significand
   f16,          // rounded to 11 bits of significand
   int8,         // integers within +-127, with a scale for each output
+  int8_groups,  // integers of 8 bits, with a scale for each 32 of an output
   int4,         // integers from -8 to 7, with a scale for each 32 or 64 of an output
   int8_static,  // int8, with one scale for all inputs
 };
 
-inline constexpr std::array<NamedValue<WeightType>, 6> kWeightTypeNames{{{"int8", WeightType::int8},
+inline constexpr std::array<NamedValue<WeightType>, 7> kWeightTypeNames{{{"int8", WeightType::int8},
                                                                          {"int8-static", WeightType::int8_static},
+                                                                         {"int8-groups", WeightType::int8_groups},
                                                                          {"int4", WeightType::int4},
                                                                          {"bf16", WeightType::bf16},
                                                                          {"f16", WeightType::f16},

@@ -37,10 +37,14 @@ void assume_labels(Recipe& recipe, InspectedModel& model) {
   }
 }
 
-std::string_view became(const ForeignWeights::Conversion& made) {
-  return made.to == StoredType::u8        ? "stay integers of four bits, scales rounded to bf16"
-         : made.from == ForeignType::q8_0 ? "become f16, since heed's int8 has one scale a row"
-                                          : "become f16, since heed's products lack such blocks";
+std::string became(const ForeignWeights::Conversion& made) {
+  if (made.to == StoredType::i8) {
+    return "stay what they are";
+  }
+  return fmt::format("{}, relative error {:.1e}",
+                     made.to == StoredType::u8 ? "stay integers of four bits, scales rounded to bf16"
+                                               : "become f16, since heed's products lack such blocks",
+                     made.relative_error);
 }
 
 InspectedModel inspected_foreign_model(const std::string& path) {
@@ -56,9 +60,8 @@ InspectedModel inspected_foreign_model(const std::string& path) {
   const std::vector<std::string> notes = foreign.notes();
   model.notes.insert(model.notes.end(), notes.begin(), notes.end());
   for (const ForeignWeights::Conversion& made : model.foreign->conversions()) {
-    model.notes.push_back(fmt::format("{} matri{} in {} {}, relative error {:.1e}", made.tensors,
-                                      made.tensors == 1 ? "x" : "ces", name_of(made.from), became(made),
-                                      made.relative_error));
+    model.notes.push_back(fmt::format("{} matri{} in {} {}", made.tensors, made.tensors == 1 ? "x" : "ces",
+                                      name_of(made.from), became(made)));
   }
   return model;
 }

@@ -65,12 +65,12 @@ Command quantize_command() {
       .options =
           {required(option("--model DIR", options->model, "the model directory to read")),
            required(option("--out DIR", options->output, "the model directory to write")),
-           option(
-               "--type TYPE", options->type, kWeightTypeNames,
-               "of all matrices: int8 (a scale for each output), int8-static (the same, with ranges of activations "
-               "from "
-               "a calibration text), int4 (a scale for each group of values of an output), bf16, f16 or f32; with int8 "
-               "and int4, activations are quantized as they are computed"),
+           option("--type TYPE", options->type, kWeightTypeNames,
+                  "of all matrices: int8 (a scale for each output), int8-static (the same, with ranges of activations "
+                  "from "
+                  "a calibration text), int8-groups (a scale for each 32 values of an output), int4 (the same, or for "
+                  "each "
+                  "64), bf16, f16 or f32; with integers, activations are quantized as they are computed"),
            pattern_option(
                "--keep PATTERN=TYPE", kWeightTypeNames,
                [options](std::string pattern, WeightType type) {

@@ -1,9 +1,11 @@
 #include "cli/options/sampling_options.h"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <string_view>
 
-#include "base/errors.h"
+#include "heed/errors.h"
 
 namespace heed::cli {
 namespace {
@@ -19,9 +21,10 @@ TokenBias bias_of(const std::string& text) {
   const std::string_view all = text;
   const size_t equals = all.find('=');
   TokenBias bias;
-  require<ConfigError>(equals != std::string_view::npos && read_number(all.substr(0, equals), bias.token) &&
-                           read_number(all.substr(equals + 1), bias.bias),
-                       "--logit-bias", "'{}' is not a token's number and a bias, as in 17=-2.5", text);
+  if (equals == std::string_view::npos || !read_number(all.substr(0, equals), bias.token) ||
+      !read_number(all.substr(equals + 1), bias.bias)) {
+    throw ConfigError(fmt::format("--logit-bias: '{}' is not a token's number and a bias, as in 17=-2.5", text));
+  }
   return bias;
 }
 

@@ -194,4 +194,16 @@ void read_q4_0_scales(const std::byte* from, int64_t blocks, std::byte* to) {
   }
 }
 
+void read_q8_0_integers(const std::byte* from, int64_t blocks, std::byte* to) {
+  for (int64_t i = 0; i < blocks; ++i, from += block_of(ForeignType::q8_0).bytes, to += kSmallBlock) {
+    std::memcpy(to, from + sizeof(uint16_t), kSmallBlock);
+  }
+}
+
+void read_q8_0_scales(const std::byte* from, int64_t blocks, std::byte* to) {
+  for (int64_t i = 0; i < blocks; ++i, from += block_of(ForeignType::q8_0).bytes, to += sizeof(uint16_t)) {
+    std::memcpy(to, from, sizeof(uint16_t));
+  }
+}
+
 }  // namespace heed

@@ -20,5 +20,8 @@ void read_blocks(ForeignType type, const std::byte* from, int64_t blocks, float*
 // with 8 added; and the scale d, rounded to bf16.
 void read_q4_0_integers(const std::byte* from, int64_t blocks, std::byte* to);
 void read_q4_0_scales(const std::byte* from, int64_t blocks, std::byte* to);
+// Blocks of q8_0 as a matrix of bytes in groups: the 32 integers of a block, and its scale, as they are.
+void read_q8_0_integers(const std::byte* from, int64_t blocks, std::byte* to);
+void read_q8_0_scales(const std::byte* from, int64_t blocks, std::byte* to);
 
 }  // namespace heed

@@ -88,6 +88,16 @@ class Header {
   std::string bytes_ = "GGUF";
 };
 
+std::vector<std::byte> bytes_of(const GgufTensor& tensor) {
+  if (tensor.blocks) {
+    return tensor.blocks();
+  }
+  const std::vector<float> values = tensor.values();
+  require(static_cast<int64_t>(values.size()) == tensor.elements(), tensor.name, "{} values, expected {}",
+          values.size(), tensor.elements());
+  return gguf_blocks(tensor.type, values, tensor.name);
+}
+
 void pad(AtomicFile& file, int64_t bytes) {
   file.write(std::string(static_cast<size_t>(aligned(bytes) - bytes), '\0'));
 }
@@ -117,10 +127,7 @@ int64_t write_gguf(const std::filesystem::path& target, std::span<const GgufEntr
   const auto begin = static_cast<int64_t>(header.bytes().size());
   pad(file, begin);
   for (const GgufTensor& tensor : tensors) {
-    const std::vector<float> values = tensor.values();
-    require(static_cast<int64_t>(values.size()) == tensor.elements(), tensor.name, "{} values, expected {}",
-            values.size(), tensor.elements());
-    const std::vector<std::byte> bytes = gguf_blocks(tensor.type, values, tensor.name);
+    const std::vector<std::byte> bytes = bytes_of(tensor);
     file.write(bytes.data(), bytes.size());
     pad(file, static_cast<int64_t>(bytes.size()));
   }

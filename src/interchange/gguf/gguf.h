@@ -25,7 +25,8 @@ struct GgufTensor {
   std::string name;
   std::vector<int64_t> shape;  // {rows, columns}, or {elements} of a vector
   GgufType type = GgufType::f32;
-  std::function<std::vector<float>()> values;  // row by row; requested when their turn comes
+  std::function<std::vector<float>()> values;      // row by row; requested when their turn comes
+  std::function<std::vector<std::byte>()> blocks;  // as the file has them; empty: those of the values
 
   int64_t elements() const;
 };

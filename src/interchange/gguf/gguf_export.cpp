@@ -97,7 +97,8 @@ ExportSummary write_gguf_model(const ExportedModel& model, const std::filesystem
   add(entries, entries_of_use(model));
   Weights weights;
   const AnyModel shapes(Scope(weights), config);
-  std::vector<GgufTensor> tensors = exported_weights(form.names(), config, weights, model.weights, type);
+  std::vector<GgufTensor> tensors =
+      exported_weights(form.names(), config, weights, {model.weights, model.integers}, type);
   if (std::optional<GgufTensor> divisors = gguf_rotary_divisors(config)) {
     tensors.push_back(std::move(*divisors));
   }

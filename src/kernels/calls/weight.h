@@ -56,4 +56,12 @@ struct Int4Matrix {
   ConstView scales;  // master type [rows, groups], of values that bf16 represents
 };
 
+// A matrix of integers in 8 bits with a scale for each group of kInt8Group neighbouring columns of a row:
+// W[r, c] = scales[r, c / kInt8Group] * values[r, c].
+struct Int8GroupMatrix {
+  Shape shape;
+  RowSource values;  // i8
+  ConstView scales;  // master type [rows, groups], of values that f16 represents
+};
+
 }  // namespace heed

@@ -31,6 +31,9 @@ std::unique_ptr<PackedWeight> packed(const Shape& shape, int64_t bytes) {
 
 // Values of one or half a byte, with a scale for each row or for each group of columns.
 int64_t int8_bytes(const Shape& shape) { return shape.elements() + shape.rows() * size_of(DType::f32); }
+int64_t int8_group_bytes(const Shape& shape) {
+  return shape.elements() + shape.elements() / kInt8Group * static_cast<int64_t>(sizeof(uint16_t));
+}
 int64_t int4_bytes(const Shape& shape, int64_t group) {
   return shape.elements() / 2 + shape.elements() / group * size_of(DType::bf16);
 }
@@ -61,11 +64,17 @@ class NumberlessBackend final : public Backend {
   std::unique_ptr<PackedWeight> pack(const Int8Matrix& matrix) override {
     return packed(matrix.shape, int8_bytes(matrix.shape));
   }
+  std::unique_ptr<PackedWeight> pack(const Int8GroupMatrix& matrix, DType /*inputs*/) override {
+    return packed(matrix.shape, int8_group_bytes(matrix.shape));
+  }
   std::unique_ptr<PackedWeight> pack(const Int4Matrix& matrix) override {
     return packed(matrix.shape, int4_bytes(matrix.shape, kInt4Group));
   }
   std::unique_ptr<PackedWeight> adopt(const Int8Panels& panels) override {
     return packed(panels.shape, int8_bytes(panels.shape));
+  }
+  std::unique_ptr<PackedWeight> adopt(const Int8GroupPanels& panels, DType /*inputs*/) override {
+    return packed(panels.shape, int8_group_bytes(panels.shape));
   }
   std::unique_ptr<PackedWeight> adopt(const Int4Panels& panels) override {
     return packed(panels.shape, int4_bytes(panels.shape, panels.group));

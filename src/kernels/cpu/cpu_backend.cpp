@@ -64,11 +64,17 @@ class CpuBackend final : public Backend, public ProcessorArithmetic {
   std::unique_ptr<PackedWeight> pack(const Int8Matrix& matrix) override {
     return std::make_unique<cpu::PackedInt8>(context_, panel_memory(), matrix);
   }
+  std::unique_ptr<PackedWeight> pack(const Int8GroupMatrix& matrix, DType /*inputs*/) override {
+    return std::make_unique<cpu::PackedInt8Groups>(context_, panel_memory(), matrix);
+  }
   std::unique_ptr<PackedWeight> pack(const Int4Matrix& matrix) override {
     return std::make_unique<cpu::PackedInt4>(context_, panel_memory(), matrix);
   }
   std::unique_ptr<PackedWeight> adopt(const Int8Panels& panels) override {
     return std::make_unique<cpu::PackedInt8>(panels);
+  }
+  std::unique_ptr<PackedWeight> adopt(const Int8GroupPanels& panels, DType /*inputs*/) override {
+    return std::make_unique<cpu::PackedInt8Groups>(panels);
   }
   std::unique_ptr<PackedWeight> adopt(const Int4Panels& panels) override {
     return std::make_unique<cpu::PackedInt4>(panels);

@@ -21,11 +21,19 @@ std::unique_ptr<PackedWeight> ReferenceBackend::pack(const Int8Matrix& matrix) {
   return std::make_unique<reference::PackedIntegers>(matrix);
 }
 
+std::unique_ptr<PackedWeight> ReferenceBackend::pack(const Int8GroupMatrix& matrix, DType /*inputs*/) {
+  return std::make_unique<reference::PackedIntegers>(matrix);
+}
+
 std::unique_ptr<PackedWeight> ReferenceBackend::pack(const Int4Matrix& matrix) {
   return std::make_unique<reference::PackedIntegers>(matrix);
 }
 
 std::unique_ptr<PackedWeight> ReferenceBackend::adopt(const Int8Panels& panels) {
+  return std::make_unique<reference::PackedIntegers>(panels);
+}
+
+std::unique_ptr<PackedWeight> ReferenceBackend::adopt(const Int8GroupPanels& panels, DType /*inputs*/) {
   return std::make_unique<reference::PackedIntegers>(panels);
 }
 

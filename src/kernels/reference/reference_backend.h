@@ -32,8 +32,10 @@ class ReferenceBackend final : public Backend {
   // There is no faster form here: the result holds the plain matrix.
   std::unique_ptr<PackedWeight> pack(const Shape& shape, ProductTypes types, const RowSource& rows) override;
   std::unique_ptr<PackedWeight> pack(const Int8Matrix& matrix) override;
+  std::unique_ptr<PackedWeight> pack(const Int8GroupMatrix& matrix, DType /*inputs*/) override;
   std::unique_ptr<PackedWeight> pack(const Int4Matrix& matrix) override;
   std::unique_ptr<PackedWeight> adopt(const Int8Panels& panels) override;
+  std::unique_ptr<PackedWeight> adopt(const Int8GroupPanels& panels, DType /*inputs*/) override;
   std::unique_ptr<PackedWeight> adopt(const Int4Panels& panels) override;
   std::unique_ptr<PackedWeight> adopt(const HalfPanels& panels, DType inputs) override;
   std::unique_ptr<PackedWeight> select_packed_rows(const PackedWeight& matrix, std::span<const int32_t> rows) override;

@@ -138,6 +138,15 @@ PackedIntegers::PackedIntegers(const Int8Matrix& from)
   }
 }
 
+PackedIntegers::PackedIntegers(const Int8GroupMatrix& from)
+    : PackedWeight(from.shape.rows(), from.shape.columns()),
+      values(from.shape, DType::i8),
+      scales({from.shape.rows(), from.scales.columns()}, DType::f32),
+      in_groups(true) {
+  write(Values(from.values(0, rows())), values.view());
+  write(Values(from.scales), scales.view());
+}
+
 PackedIntegers::PackedIntegers(const Int4Matrix& from)
     : PackedWeight(from.shape.rows(), from.shape.columns()),
       values(from.shape, DType::i8),
@@ -156,6 +165,19 @@ PackedIntegers::PackedIntegers(const Int8Panels& from)
     set(scales.view(), r, 0, from.scales[r]);
     for (int64_t c = 0; c < columns(); ++c) {
       set(values.view(), r, c, from.value(r, c));
+    }
+  }
+}
+
+PackedIntegers::PackedIntegers(const Int8GroupPanels& from)
+    : PackedWeight(from.shape.rows(), from.shape.columns()),
+      values(from.shape, DType::i8),
+      scales({from.shape.rows(), from.shape.columns() / kInt8Group}, DType::f32),
+      in_groups(true) {
+  for (int64_t r = 0; r < rows(); ++r) {
+    for (int64_t c = 0; c < columns(); ++c) {
+      set(values.view(), r, c, from.value(r, c));
+      set(scales.view(), r, c / kInt8Group, from.scale(r, c));
     }
   }
 }
@@ -203,7 +225,7 @@ struct QuantizedRow {
   float scale = 0.0F;
 };
 
-// The product of a row and output c. In int8 the scales are multiplied first; in int4 the row's scale comes last.
+// The product of a row and output c. The scales of whole rows are multiplied first; with groups that of x comes last.
 float product(const QuantizedRow& x, const PackedIntegers& weight, int64_t c) {
   const int64_t group = weight.group();
   float total = 0.0F;

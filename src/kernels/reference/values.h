@@ -26,11 +26,13 @@ struct PackedMatrix final : PackedWeight {
   Tensor matrix;
 };
 
-// Integers, with a scale for each group of a row: in int8 the row is one group.
+// Integers, with a scale for each group of a row: in plain int8 the row is one group.
 struct PackedIntegers final : PackedWeight {
   explicit PackedIntegers(const Int8Matrix& from);
+  explicit PackedIntegers(const Int8GroupMatrix& from);
   explicit PackedIntegers(const Int4Matrix& from);
   explicit PackedIntegers(const Int8Panels& from);
+  explicit PackedIntegers(const Int8GroupPanels& from);
   explicit PackedIntegers(const Int4Panels& from);
   PackedIntegers(const PackedIntegers& from, std::span<const int32_t> rows);
   int64_t group() const { return columns() / scales.shape()[1]; }
@@ -38,7 +40,7 @@ struct PackedIntegers final : PackedWeight {
 
   Tensor values, scales;
   float input_scale = 0.0F;  // 0: each row has its own
-  bool in_groups = false;    // int4: each group's sum is scaled before they are added
+  bool in_groups = false;    // each group's sum is scaled before they are added
 };
 
 class Values {

@@ -11,6 +11,19 @@ RowSource rows_of(const IntegerMatrix& matrix) {
   };
 }
 
+// Each group by `quantize`, which returns its scale.
+template <class Quantize>
+IntegerMatrix in_groups(std::span<const float> values, const Shape& shape, int64_t group, Quantize quantize) {
+  IntegerMatrix rounded{shape, std::vector<int8_t>(values.size()), {}};
+  const auto at_once = static_cast<size_t>(group);
+  rounded.scales.reserve(values.size() / at_once);
+  for (size_t first = 0; first < values.size(); first += at_once) {
+    rounded.scales.push_back(
+        quantize(values.subspan(first, at_once), std::span(rounded.values).subspan(first, at_once)));
+  }
+  return rounded;
+}
+
 ConstView scales_of(const IntegerMatrix& matrix, int64_t rows, int64_t columns) {
   return {matrix.scales.data(), DType::f32, rows, columns, columns};
 }
@@ -19,6 +32,10 @@ ConstView scales_of(const IntegerMatrix& matrix, int64_t rows, int64_t columns) 
 
 Int8Matrix IntegerMatrix::as_int8(float input_scale) const {
   return {shape, rows_of(*this), scales_of(*this, 1, shape.rows()), input_scale};
+}
+
+Int8GroupMatrix IntegerMatrix::as_int8_groups() const {
+  return {shape, rows_of(*this), scales_of(*this, shape.rows(), groups())};
 }
 
 Int4Matrix IntegerMatrix::as_int4() const { return {shape, rows_of(*this), scales_of(*this, shape.rows(), groups())}; }
@@ -43,15 +60,12 @@ IntegerMatrix to_int8(std::span<const float> values, const Shape& shape) {
   return rounded;
 }
 
+IntegerMatrix to_int8_groups(std::span<const float> values, const Shape& shape) {
+  return in_groups(values, shape, kInt8Group, quantize_int8_group);
+}
+
 IntegerMatrix to_int4(std::span<const float> values, const Shape& shape, int64_t group) {
-  IntegerMatrix rounded{shape, std::vector<int8_t>(values.size()), {}};
-  const auto at_once = static_cast<size_t>(group);
-  rounded.scales.reserve(values.size() / at_once);
-  for (size_t first = 0; first < values.size(); first += at_once) {
-    rounded.scales.push_back(
-        quantize_group(values.subspan(first, at_once), std::span(rounded.values).subspan(first, at_once)));
-  }
-  return rounded;
+  return in_groups(values, shape, group, quantize_group);
 }
 
 }  // namespace heed

@@ -112,7 +112,7 @@ class Echo {
   Json logprobs(size_t prompt) const {
     return request_.lists_tokens() ? prompt_logprobs(tokens_[prompt], text(prompt)) : Json();
   }
-  // Of the tokens after it.
+  // The log-probabilities of the tokens after it.
   Json logprobs_after(size_t prompt, std::span<const ScoredToken> tokens, std::string_view text) const {
     return completion_logprobs(tokens, text, characters_of(this->text(prompt)));
   }

@@ -1,14 +1,10 @@
 #include "serve/operation/request_threads.h"
 
+#include <algorithm>
 #include <system_error>
 #include <utility>
 
 namespace heed::serve {
-namespace {
-
-constexpr std::chrono::seconds kIdleTime{20};
-
-}  // namespace
 
 RequestThreads::~RequestThreads() {
   std::unordered_map<std::thread::id, std::thread> threads;
@@ -16,8 +12,10 @@ RequestThreads::~RequestThreads() {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
     threads = std::move(threads_);
+    for (const std::shared_ptr<Idle>& idle : idle_) {
+      idle->work_came.notify_one();
+    }
   }
-  work_came_.notify_all();
   for (auto& [_, thread] : threads) {
     thread.join();
   }
@@ -31,23 +29,29 @@ int64_t RequestThreads::working() const {
   return working_;
 }
 
+int64_t RequestThreads::threads() const {
+  const std::lock_guard lock(mutex_);
+  return std::ssize(threads_);
+}
+
 bool RequestThreads::try_run(std::function<void()> work) {
   std::unique_lock lock(mutex_);
   if (working_ >= most_ || stopping_) {
     return false;
   }
-  ++working_;
-  work_.push_back(std::move(work));
-  const bool has_thread = idle_ >= static_cast<int64_t>(work_.size());
-  if (!has_thread && !start_thread()) {
-    work_.pop_back();
-    --working_;
+  std::shared_ptr<Idle> idle;
+  if (!idle_.empty()) {
+    idle = std::move(idle_.back());
+    idle_.pop_back();
+    idle->work = std::move(work);
+  } else if (!start_thread(work)) {
     return false;
   }
+  ++working_;
   std::vector<std::thread> ended = std::exchange(ended_, {});
   lock.unlock();  // else a thread that wakes would wait again
-  if (has_thread) {
-    work_came_.notify_one();
+  if (idle) {
+    idle->work_came.notify_one();
   }
   for (std::thread& thread : ended) {
     thread.join();
@@ -56,9 +60,10 @@ bool RequestThreads::try_run(std::function<void()> work) {
 }
 
 // False where the process may have no more threads.
-bool RequestThreads::start_thread() {
+bool RequestThreads::start_thread(Work& first) {
   try {
-    std::thread thread([this] { serve_thread(); });
+    idle_.reserve(threads_.size() + 1);  // so that a thread that becomes idle needs no memory
+    std::thread thread([this, work = std::move(first)]() mutable { serve_thread(std::move(work)); });
     const std::thread::id id = thread.get_id();
     threads_.emplace(id, std::move(thread));
     return true;
@@ -67,30 +72,29 @@ bool RequestThreads::start_thread() {
   }
 }
 
-void RequestThreads::serve_thread() {
-  std::unique_lock lock(mutex_);
-  while (true) {
-    if (work_.empty()) {
-      ++idle_;
-      const bool has_work = work_came_.wait_for(lock, kIdleTime, [this] { return stopping_ || !work_.empty(); });
-      --idle_;
-      if (!has_work || work_.empty()) {
-        break;
-      }
-    }
-    std::function<void()> work = std::move(work_.front());
-    work_.pop_front();
-    lock.unlock();
+void RequestThreads::serve_thread(Work work) {
+  const auto self = std::make_shared<Idle>();
+  while (work) {
     work();
     work = nullptr;  // it may have held the last of a model, whose end takes time
-    lock.lock();
+    std::unique_lock lock(mutex_);
     --working_;
+    wait_for_work(lock, self);
+    work = std::exchange(self->work, nullptr);
   }
-  const auto self = threads_.find(std::this_thread::get_id());
-  if (self != threads_.end()) {  // else the destructor has it
-    ended_.push_back(std::move(self->second));
-    threads_.erase(self);
+  const std::lock_guard lock(mutex_);
+  const auto thread = threads_.find(std::this_thread::get_id());
+  if (thread != threads_.end()) {  // else the destructor has it
+    ended_.push_back(std::move(thread->second));
+    threads_.erase(thread);
   }
+}
+
+// There may be none after a while.
+void RequestThreads::wait_for_work(std::unique_lock<std::mutex>& lock, const std::shared_ptr<Idle>& self) {
+  idle_.push_back(self);
+  self->work_came.wait_for(lock, idle_time_, [&] { return stopping_ || self->work; });
+  std::erase(idle_, self);
 }
 
 }  // namespace heed::serve

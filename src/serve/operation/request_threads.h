@@ -1,10 +1,11 @@
 // Threads that answer requests: as many as there are requests, up to a limit.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <unordered_map>
@@ -13,10 +14,12 @@
 namespace heed::serve {
 
 // Nothing waits here: an admitted request has a thread, which waits for its turn in the model's scheduler, where
-// the order of turns is decided. Threads are kept for the next request, and end when there is none for a while.
+// the order of turns is decided. The next request gets the thread that was last at work. Others end when they have had
+// none for a while: so there are soon as few again as are needed, and the memory that each has is given back.
 class RequestThreads {
  public:
-  explicit RequestThreads(int64_t most) : most_(most) {}
+  explicit RequestThreads(int64_t most, std::chrono::milliseconds idle_time = std::chrono::seconds(20))
+      : most_(most), idle_time_(idle_time) {}
   ~RequestThreads();  // when all have returned
   RequestThreads(const RequestThreads&) = delete;
   RequestThreads& operator=(const RequestThreads&) = delete;
@@ -25,17 +28,25 @@ class RequestThreads {
   // work must not throw.
   bool try_run(std::function<void()> work);
   int64_t working() const;
+  int64_t threads() const;  // idle ones included
 
  private:
-  void serve_thread();
-  bool start_thread();
+  using Work = std::function<void()>;
+  // A thread that waits.
+  struct Idle {
+    std::condition_variable work_came;
+    Work work = nullptr;
+  };
+
+  bool start_thread(Work& first);
+  void serve_thread(Work work);
+  void wait_for_work(std::unique_lock<std::mutex>& lock, const std::shared_ptr<Idle>& self);
 
   const int64_t most_;
+  const std::chrono::milliseconds idle_time_;
   mutable std::mutex mutex_;
-  std::condition_variable work_came_;
-  std::deque<std::function<void()>> work_;
-  int64_t working_ = 0;  // waiting for a thread included
-  int64_t idle_ = 0;     // threads
+  int64_t working_ = 0;
+  std::vector<std::shared_ptr<Idle>> idle_;  // the last one to have worked is the last
   bool stopping_ = false;
   std::unordered_map<std::thread::id, std::thread> threads_;
   std::vector<std::thread> ended_;

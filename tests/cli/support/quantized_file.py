@@ -28,7 +28,7 @@ def rows_of_int4(panels, rows, columns):
     return bytes(out)
 
 
-def rows_of_int4_scales(scales, rows, groups):
+def rows_of_group_scales(scales, rows, groups):
     return b"".join(scales[2 * ((r // ROWS * groups + g) * ROWS + r % ROWS):][:2]
                     for r in range(rows) for g in range(groups))
 
@@ -43,9 +43,9 @@ def write_rows(source, target, shapes):
             rows, columns = shapes[name]
             make, width = (rows_of_int8, columns) if kind == "I8" else (rows_of_int4, columns // 2)
             plain[name] = (kind, [rows, width], make(content, rows, columns))
-        elif ending == "scales" and kind == "BF16":
+        elif ending == "scales" and kind in ("BF16", "F16"):
             rows = shapes[owner][0]
-            plain[name] = (kind, [rows, shape[1]], rows_of_int4_scales(content, rows, shape[1]))
+            plain[name] = (kind, [rows, shape[1]], rows_of_group_scales(content, rows, shape[1]))
         elif ending == "scales":
             plain[name] = (kind, [shapes[owner][0]], content[:4 * shapes[owner][0]])
         elif ending != "sums":

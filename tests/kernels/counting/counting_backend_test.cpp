@@ -66,6 +66,8 @@ TEST(CountingBackend, PackedMatricesKnowTheirSize) {
   EXPECT_EQ(packed->bytes(), 2 * kTerabyte);
   const std::unique_ptr<PackedWeight> halves = backend->pack(Int4Matrix{{64, 128}, never, {}});
   EXPECT_EQ(halves->bytes(), 64 * 128 / 2 + 64 * 128 / kInt4Group * 2);
+  const std::unique_ptr<PackedWeight> groups = backend->pack(Int8GroupMatrix{{64, 128}, never, {}}, DType::f32);
+  EXPECT_EQ(groups->bytes(), 64 * 128 + 64 * 128 / kInt8Group * 2);
   const std::vector<int32_t> rows{3, 5, 7};
   EXPECT_EQ(backend->select_packed_rows(*packed, rows)->bytes(), 3 * (2 << 20));
 }

@@ -61,6 +61,24 @@ void bring_rows(Context& context, const View& to, const Body& body) {
   }
 }
 
+// row_values(r)(c): floats, of rows in order
+template <class RowValues>
+std::unique_ptr<PackedWeight> pack_floats(Context& context, const Shape& shape, DType type,
+                                          const RowValues& row_values) {
+  auto packed = std::make_unique<PackedFloats>(shape, type, context.arena);
+  const auto bring_as = [&]<class T>(T /*type*/) {
+    bring_rows<T>(context, packed->memory.view(), [&](int64_t r, T* row) {
+      const auto values = row_values(r);
+      for (int64_t c = 0; c < shape.columns(); ++c) {
+        row[c] = T(values(c));
+      }
+    });
+  };
+  type == DType::bf16 ? bring_as(bf16{}) : bring_as(float{});
+  context.queue.wait();  // other lanes may read it
+  return packed;
+}
+
 // row_values(r)(c): from -8 to 7, of rows in order; scales(r, group of 32 columns)
 template <class RowValues, class Scales>
 std::unique_ptr<PackedWeight> pack_int4(Context& context, const Shape& shape, const RowValues& row_values,
@@ -153,20 +171,26 @@ std::unique_ptr<PackedWeight> pack(Context& context, const Int4Panels& panels) {
       [&](int64_t r, int64_t group) { return panels.scale(r, group * kInt4Group); });
 }
 
+std::unique_ptr<PackedWeight> pack(Context& context, const Int8GroupMatrix& matrix, DType inputs) {
+  const HostView<const float> scales = host<float>(matrix.scales);
+  return pack_floats(context, matrix.shape, inputs, [&](int64_t r) {
+    return [row = host<int8_t>(matrix.values(r, 1)), &scales, r](int64_t c) {
+      return static_cast<float>(row(0, c)) * scales(r, c / kInt8Group);
+    };
+  });
+}
+
+std::unique_ptr<PackedWeight> pack(Context& context, const Int8GroupPanels& panels, DType inputs) {
+  return pack_floats(context, panels.shape, inputs, [&](int64_t r) {
+    return [&panels, r](int64_t c) { return static_cast<float>(panels.value(r, c)) * panels.scale(r, c); };
+  });
+}
+
 // f16 is widened: f32 holds its values, bf16 does not.
 std::unique_ptr<PackedWeight> pack(Context& context, const HalfPanels& panels, DType /*inputs*/) {
   const DType type = panels.type == HalfType::bf16 ? DType::bf16 : DType::f32;
-  auto packed = std::make_unique<PackedFloats>(panels.shape, type, context.arena);
-  const auto bring_as = [&]<class T>(T /*type*/) {
-    bring_rows<T>(context, packed->memory.view(), [&](int64_t r, T* row) {
-      for (int64_t c = 0; c < packed->columns(); ++c) {
-        row[c] = T(panels.value(r, c));
-      }
-    });
-  };
-  type == DType::bf16 ? bring_as(bf16{}) : bring_as(float{});
-  context.queue.wait();
-  return packed;
+  return pack_floats(context, panels.shape, type,
+                     [&](int64_t r) { return [&panels, r](int64_t c) { return panels.value(r, c); }; });
 }
 
 std::unique_ptr<PackedWeight> select_packed_rows(Context& context, const PackedWeight& matrix,

@@ -87,7 +87,7 @@ Extensions extensions_of_processor() {
   return has;
 }
 
-// The best of the names whose extension is wanted.
+// The name of the best instruction set here whose extension is wanted.
 template <class Wanted>
 std::string_view best_name(Wanted wanted) {
   limit_instruction_sets();

@@ -60,15 +60,15 @@ void write_bytes(const T* row, int64_t count, float inverse, int8_t flip, uint32
   });
 }
 
-// After a row's words: -8 times the sum of each group's values, which takes back that weights of 4 bits are 8 too
-// large.
+// After a row's words: the sum of each group's values times -too_large, which takes back by how much weights are.
 template <class T>
-void write_group_sums(const T* row, int64_t count, float inverse, uint32_t* to) {
+void write_group_sums(const T* row, int64_t count, float inverse, uint32_t too_large, uint32_t* to) {
   std::fill_n(to, count / kInt4Group, 0U);
   each_quantized(row, count, inverse, [&](int64_t k, IntVec values) HWY_ATTR {
-    to[k / kInt4Group] -= 8U * static_cast<uint32_t>(hn::GetLane(hn::SumOfLanes(Ints(), values)));
+    to[k / kInt4Group] -= too_large * static_cast<uint32_t>(hn::GetLane(hn::SumOfLanes(Ints(), values)));
   });
 }
+static_assert(kInt8Group == kInt4Group);
 
 struct Quantization {
   float scale, inverse;
@@ -105,10 +105,11 @@ float quantize_to_signed_bytes(const ConstView& a, int64_t row, float input_scal
   return quantize_row(a, row, input_scale,
                       [&](const auto* x, int64_t n, float inverse) { write_bytes(x, n, inverse, int8_t{0}, to); });
 }
+template <uint32_t kTooLarge>
 float quantize_to_bytes_and_sums(const ConstView& a, int64_t row, float input_scale, uint32_t* to) {
   return quantize_row(a, row, input_scale, [&](const auto* x, int64_t n, float inverse) {
     write_bytes(x, n, inverse, int8_t{0}, to);
-    write_group_sums(x, n, inverse, to + n / 4);
+    write_group_sums(x, n, inverse, kTooLarge, to + n / 4);
   });
 }
 
@@ -220,6 +221,18 @@ void int8_tile(const IntegerRows& a, const IntegerPanel& panel, float* HWY_RESTR
   }
 }
 
+// The sums over groups, times the rows' own scales.
+template <int Rows>
+HWY_INLINE void scale_rows(const IntegerRows& a, float* HWY_RESTRICT tile, int64_t stride) {
+  const int64_t n = lanes();
+#pragma GCC unroll 12
+  for (int r = 0; r < Rows; ++r) {
+    const Vec scale = hn::Set(Floats(), a.scales[r]);
+    store(hn::Mul(load(tile + r * stride), scale), tile + r * stride);
+    store(hn::Mul(load(tile + r * stride + n), scale), tile + r * stride + n);
+  }
+}
+
 HWY_INLINE Vec scales_of_group(const uint16_t* scales) {
   return hn::BitCast(Floats(), hn::ShiftLeft<16>(hn::PromoteTo(Words(), hn::LoadU(HalfWords(), scales))));
 }
@@ -274,12 +287,54 @@ void int4_tile(const IntegerRows& all_rows, const IntegerPanel& panel, float* HW
       finish(r, n, sums1[r], scale1);
     }
   }
+  scale_rows<Rows>(a, tile, stride);
+}
+
+HWY_INLINE Vec half_scales_of_group(const uint16_t* scales) {
+  const hn::Rebind<hwy::float16_t, Floats> halves;
+  return hn::PromoteTo(Floats(), hn::BitCast(halves, hn::LoadU(HalfWords(), scales)));
+}
+
+// As int8_tile, with a sum for each group.
+template <int Rows>
+void int8_groups_tile(const IntegerRows& all_rows, const IntegerPanel& panel, float* HWY_RESTRICT tile,
+                      int64_t stride) {
+  const IntegerRows a = all_rows;  // a copy, which stores to the tile cannot change: it stays in registers
+  const int64_t n = lanes(), groups = panel.depth / kInt8Group;
+  const ShortVec ones = hn::Set(Shorts(), 1);
+  const uint32_t *b = panel.words, *next = b + words_to_next(int8_panel_words(panel.depth));
+  const uint16_t *scales = panel.group_scales, *next_scales = scales + words_to_next(kPanelRows * groups);
+  for (int64_t group = 0; group < groups; ++group, scales += kPanelRows, next_scales += kPanelRows) {
+    IntVec sums0[Rows], sums1[Rows];
 #pragma GCC unroll 12
-  for (int r = 0; r < Rows; ++r) {
-    const Vec scale = hn::Set(Floats(), a.scales[r]);
-    store(hn::Mul(load(tile + r * stride), scale), tile + r * stride);
-    store(hn::Mul(load(tile + r * stride + n), scale), tile + r * stride + n);
+    for (int r = 0; r < Rows; ++r) {
+      sums0[r] = sums1[r] = hn::Zero(Ints());
+    }
+    for (int64_t word = 0; word < kInt8GroupWords; ++word, b += kPanelRows, next += kPanelRows) {
+      const uint32_t* const left = a.words + group * kInt8GroupWords + word;
+      const WordVec b0 = hn::Load(Words(), b), b1 = hn::Load(Words(), next);
+      const WordVec magnitudes0 = magnitudes(b0), magnitudes1 = magnitudes(b1);
+      hwy::Prefetch(b + kPanelRows * kStepsAhead);
+#pragma GCC unroll 12
+      for (int r = 0; r < Rows; ++r) {
+        const WordVec x = hn::Set(Words(), left[r * a.stride]);
+        sums0[r] = add_pairs(pairs_of_bytes(magnitudes0, negated_like(b0, x)), ones, sums0[r]);
+        sums1[r] = add_pairs(pairs_of_bytes(magnitudes1, negated_like(b1, x)), ones, sums1[r]);
+      }
+    }
+    const auto finish = [&](int r, int64_t column, IntVec sums, Vec scale) HWY_ATTR {
+      float* const to = tile + r * stride + column;
+      const Vec before = group == 0 ? hn::Zero(Floats()) : load(to);
+      store(hn::Add(before, hn::Mul(hn::ConvertTo(Floats(), sums), scale)), to);
+    };
+    const Vec scale0 = half_scales_of_group(scales), scale1 = half_scales_of_group(next_scales);
+#pragma GCC unroll 12
+    for (int r = 0; r < Rows; ++r) {
+      finish(r, 0, sums0[r], scale0);
+      finish(r, n, sums1[r], scale1);
+    }
   }
+  scale_rows<Rows>(a, tile, stride);
 }
 
 using Product = void (*)(const IntegerRows&, const IntegerPanel&, float*, int64_t);
@@ -297,7 +352,16 @@ constexpr Product kInt4Products[] = {
     int4_tile<7>, int4_tile<8>, int4_tile<9>, int4_tile<10>, int4_tile<11>, int4_tile<12>,
 #endif
 };
-static_assert(std::size(kInt8Products<CacheLevel::first>) == kRows && std::size(kInt4Products) == kRows);
+constexpr Product kInt8GroupProducts[] = {
+    int8_groups_tile<1>,  int8_groups_tile<2>,  int8_groups_tile<3>,
+    int8_groups_tile<4>,  int8_groups_tile<5>,  int8_groups_tile<6>,
+#if HWY_TARGET == HWY_AVX3
+    int8_groups_tile<7>,  int8_groups_tile<8>,  int8_groups_tile<9>,
+    int8_groups_tile<10>, int8_groups_tile<11>, int8_groups_tile<12>,
+#endif
+};
+static_assert(std::size(kInt8Products<CacheLevel::first>) == kRows && std::size(kInt4Products) == kRows &&
+              std::size(kInt8GroupProducts) == kRows);
 
 void multiply_int8(int64_t rows, const IntegerRows& a, const IntegerPanel& panel, float* tile, int64_t stride) {
   const Product* const products =
@@ -308,6 +372,10 @@ void multiply_int4(int64_t rows, const IntegerRows& a, const IntegerPanel& panel
   kInt4Products[rows - 1](a, panel, tile, stride);
 }
 
+void multiply_int8_groups(int64_t rows, const IntegerRows& a, const IntegerPanel& panel, float* tile, int64_t stride) {
+  kInt8GroupProducts[rows - 1](a, panel, tile, stride);
+}
+
 int64_t words_of_bytes(int64_t depth) { return steps_of_int8(depth); }
 int64_t words_of_bytes_and_sums(int64_t depth) { return depth / 4 + depth / kInt4Group; }
 
@@ -315,20 +383,26 @@ int64_t words_of_bytes_and_sums(int64_t depth) { return depth / 4 + depth / kInt
 
 const IntegerKernels* make_integer_kernels(IntegerBits bits) {
   static const IntegerKernels eight{2 * lanes(), words_of_bytes, quantize_to_signed_bytes, multiply_int8};
-  static const IntegerKernels four{2 * lanes(), words_of_bytes_and_sums, quantize_to_bytes_and_sums, multiply_int4};
-  return bits == IntegerBits::eight ? &eight : &four;
+  static const IntegerKernels four{2 * lanes(), words_of_bytes_and_sums, quantize_to_bytes_and_sums<8>, multiply_int4};
+  static const IntegerKernels eight_in_groups{2 * lanes(), words_of_bytes, quantize_to_signed_bytes,
+                                              multiply_int8_groups};
+  return bits == IntegerBits::eight ? &eight : bits == IntegerBits::four ? &four : &eight_in_groups;
 }
 
 #if HWY_ARCH_X86
 const IntegerKernels* make_extended_kernels(IntegerBits bits) {
 #if HWY_TARGET == HWY_AVX3
   constexpr auto kInt8 = multiply_int8_avx512vnni, kInt4 = multiply_int4_avx512vnni;
+  constexpr auto kInt8Groups = multiply_int8_groups_avx512vnni;
 #else
   constexpr auto kInt8 = multiply_int8_avxvnni, kInt4 = multiply_int4_avxvnni;
+  constexpr auto kInt8Groups = multiply_int8_groups_avxvnni;
 #endif
   static const IntegerKernels eight{2 * lanes(), words_of_bytes, quantize_to_unsigned_bytes, kInt8};
-  static const IntegerKernels four{2 * lanes(), words_of_bytes_and_sums, quantize_to_bytes_and_sums, kInt4};
-  return bits == IntegerBits::eight ? &eight : &four;
+  static const IntegerKernels four{2 * lanes(), words_of_bytes_and_sums, quantize_to_bytes_and_sums<8>, kInt4};
+  static const IntegerKernels eight_in_groups{2 * lanes(), words_of_bytes_and_sums, quantize_to_bytes_and_sums<128>,
+                                              kInt8Groups};
+  return bits == IntegerBits::eight ? &eight : bits == IntegerBits::four ? &four : &eight_in_groups;
 }
 #elif HWY_ARCH_ARM_A64
 template <Extension extension>
@@ -337,8 +411,10 @@ const IntegerKernels* kernels_with(IntegerBits bits) {
   constexpr auto kInt8 = kSquares ? multiply_int8_neoni8mm : multiply_int8_neondotprod;
   constexpr auto kInt4 = kSquares ? multiply_int4_neoni8mm : multiply_int4_neondotprod;
   static const IntegerKernels eight{kPanelRows, words_of_bytes, quantize_to_signed_bytes, kInt8};
-  static const IntegerKernels four{kPanelRows, words_of_bytes_and_sums, quantize_to_bytes_and_sums, kInt4};
-  return bits == IntegerBits::eight ? &eight : &four;
+  static const IntegerKernels four{kPanelRows, words_of_bytes_and_sums, quantize_to_bytes_and_sums<8>, kInt4};
+  static const IntegerKernels eight_in_groups{2 * lanes(), words_of_bytes, quantize_to_signed_bytes,
+                                              multiply_int8_groups};
+  return bits == IntegerBits::eight ? &eight : bits == IntegerBits::four ? &four : &eight_in_groups;
 }
 const IntegerKernels* make_extended_kernels(IntegerBits bits) {
   return has_extension(Extension::i8mm) ? kernels_with<Extension::i8mm>(bits) : kernels_with<Extension::dotprod>(bits);

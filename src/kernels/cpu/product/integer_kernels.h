@@ -35,21 +35,27 @@ struct IntegerKernels {
 
 const IntegerKernels& integer_kernels(IntegerBits bits);  // the fastest here; all give the same results
 
-constexpr int64_t kInt4GroupWords = kInt4Group / 8;  // of a column
+constexpr int64_t kInt4GroupWords = kInt4Group / 8, kInt8GroupWords = kInt8Group / 4;  // of a column
 
 // Steps of a panel, each a cache line: while one is multiplied, the one this much later is fetched. What the processor
 // fetches by itself comes too late, and stops at the end of a page of 4 KiB, such as those of a mapped file.
 constexpr int64_t kStepsAhead = 64;
 
 // With the instruction for sums of four products: AVX-512's for two panels, AVX-VNNI's for one. With
-// 8 bits the rows' values are 128 too large, which makes them unsigned; with 4 bits they are signed, and the weights
-// unsigned. A row of 4 bits ends with the sums of its groups' values. ARM's, for one panel, multiply signed values.
+// 8 bits the rows' values are 128 too large, which makes them unsigned; with groups they are signed, and the weights
+// unsigned: 8 too large, or 128, which is added as they are loaded. A row for groups ends with what takes that back:
+// the sums of its groups' values, times -8 or -128. ARM's, for one
+// panel, multiply signed values.
 void multiply_int8_avx512vnni(int64_t rows, const IntegerRows& a, const IntegerPanel& panel, float* tile,
                               int64_t stride);
 void multiply_int4_avx512vnni(int64_t rows, const IntegerRows& a, const IntegerPanel& panel, float* tile,
                               int64_t stride);
+void multiply_int8_groups_avx512vnni(int64_t rows, const IntegerRows& a, const IntegerPanel& panel, float* tile,
+                                     int64_t stride);
 void multiply_int8_avxvnni(int64_t rows, const IntegerRows& a, const IntegerPanel& panel, float* tile, int64_t stride);
 void multiply_int4_avxvnni(int64_t rows, const IntegerRows& a, const IntegerPanel& panel, float* tile, int64_t stride);
+void multiply_int8_groups_avxvnni(int64_t rows, const IntegerRows& a, const IntegerPanel& panel, float* tile,
+                                  int64_t stride);
 void multiply_int8_neondotprod(int64_t rows, const IntegerRows& a, const IntegerPanel& panel, float* tile,
                                int64_t stride);
 void multiply_int4_neondotprod(int64_t rows, const IntegerRows& a, const IntegerPanel& panel, float* tile,

@@ -56,13 +56,28 @@ struct OwnInt8 {
   std::vector<int32_t> sums;
 };
 
-struct OwnInt4 {
-  OwnInt4(PanelMemory& memory, const Shape& shape)
-      : words(memory.take(panels_of(shape.rows()) * int4_panel_words(shape.columns()))),
-        scales(static_cast<size_t>(padded_rows(shape.rows()) * (shape.columns() / kInt4Group)), 0) {}
+// The same in groups.
+struct OwnGroups {
+  OwnGroups(PanelMemory& memory, int64_t panel_words, int64_t rows, int64_t groups_of_row)
+      : words(memory.take(panels_of(rows) * panel_words)),
+        groups(groups_of_row),
+        scales(static_cast<size_t>(padded_rows(rows) * groups), 0) {}
+
+  uint16_t& scale(int64_t row, int64_t group) {
+    return scales[static_cast<size_t>(group_scale_index(row, group, groups))];
+  }
+  // Those of some rows of a matrix.
+  void copy_scales(const uint16_t* from, std::span<const int32_t> rows) {
+    for (int64_t r = 0; r < std::ssize(rows); ++r) {
+      for (int64_t group = 0; group < groups; ++group) {
+        scale(r, group) = from[group_scale_index(rows[static_cast<size_t>(r)], group, groups)];
+      }
+    }
+  }
 
   std::shared_ptr<Tensor> words;
-  std::vector<uint16_t> scales;  // bits of bf16
+  int64_t groups;
+  std::vector<uint16_t> scales;  // bits of bf16 or f16
 };
 
 uint32_t* words_of(Tensor& memory) { return reinterpret_cast<uint32_t*>(memory.data<float>()); }
@@ -249,6 +264,63 @@ void PackedInt8::read_row(int64_t row, float* to) const {
   }
 }
 
+PackedInt8Groups::PackedInt8Groups(const Int8GroupPanels& panels)
+    : CpuWeight(panels.shape.rows(), panels.shape.columns()), panels_(panels) {}
+
+PackedInt8Groups::PackedInt8Groups(Context& context, PanelMemory& memory, const Int8GroupMatrix& matrix)
+    : CpuWeight(matrix.shape.rows(), matrix.shape.columns()) {
+  const int64_t groups = columns() / kInt8Group;
+  ensure(columns() % kInt8Group == 0, "int8", "{} columns in groups of {}", columns(), kInt8Group);
+  const auto own = std::make_shared<OwnGroups>(memory, int8_panel_words(columns()), rows(), groups);
+  const HostView<const float> scales = host<float>(matrix.scales);
+  each_panel(context, matrix.shape, matrix.values, kInt8AtOnce, [&](const HostView<const int8_t>& from, int64_t panel) {
+    write_int8_panel(from, words_of(*own->words) + panel * int8_panel_words(columns()), nullptr);
+    for (int64_t r = 0; r < from.rows; ++r) {
+      const int64_t row = panel * kPanelRows + r;
+      for (int64_t group = 0; group < groups; ++group) {
+        own->scale(row, group) = narrowed_half(scales(row, group));
+      }
+    }
+  });
+  panels_ = {matrix.shape, words_of(*own->words), own->scales.data(), own};
+}
+
+PackedInt8Groups::PackedInt8Groups(Context& context, PanelMemory& memory, const Int8GroupPanels& from,
+                                   std::span<const int32_t> rows)
+    : CpuWeight(static_cast<int64_t>(rows.size()), from.shape.columns()) {
+  const Shape shape{CpuWeight::rows(), columns()};
+  const auto own = std::make_shared<OwnGroups>(memory, int8_panel_words(columns()), shape.rows(), from.groups());
+  select_panel_rows(context, PanelLayout<uint32_t>{kPanelRows, steps_of_int8(columns())}, from.words, rows,
+                    panels_of(shape.rows()), words_of(*own->words));
+  own->copy_scales(from.scales, rows);
+  panels_ = {shape, words_of(*own->words), own->scales.data(), own};
+}
+
+std::unique_ptr<CpuWeight> PackedInt8Groups::select_rows(Context& context, PanelMemory& memory,
+                                                         std::span<const int32_t> rows) const {
+  return std::make_unique<PackedInt8Groups>(context, memory, panels_, rows);
+}
+
+int64_t PackedInt8Groups::bytes() const {
+  const int64_t scales = kPanelRows * panels_.groups();
+  return panels_of(rows()) * (int8_panel_words(columns()) * 4 + scales * static_cast<int64_t>(sizeof(uint16_t)));
+}
+
+AnyPanels PackedInt8Groups::panels() const {
+  return IntegerPanels{.bits = IntegerBits::eight_in_groups,
+                       .words = panels_.words,
+                       .group_scales = panels_.scales,
+                       .group = kInt8Group,
+                       .depth = columns(),
+                       .columns = rows()};
+}
+
+void PackedInt8Groups::read_row(int64_t row, float* to) const {
+  for (int64_t k = 0; k < columns(); ++k) {
+    to[k] = panels_.scale(row, k) * static_cast<float>(panels_.value(row, k));
+  }
+}
+
 PackedInt4::PackedInt4(const Int4Panels& panels)
     : CpuWeight(panels.shape.rows(), panels.shape.columns()), panels_(panels) {}
 
@@ -256,34 +328,29 @@ PackedInt4::PackedInt4(Context& context, PanelMemory& memory, const Int4Matrix& 
     : CpuWeight(matrix.shape.rows(), matrix.shape.columns()) {
   const int64_t groups = columns() / kInt4Group;
   ensure(columns() % kInt4Group == 0, "int4", "{} columns in groups of {}", columns(), kInt4Group);
-  const auto own = std::make_shared<OwnInt4>(memory, matrix.shape);
+  const auto own = std::make_shared<OwnGroups>(memory, int4_panel_words(columns()), rows(), groups);
   const HostView<const float> scales = host<float>(matrix.scales);
-  each_panel(
-      context, matrix.shape, matrix.values, kElementsAtOnce, [&](const HostView<const int8_t>& from, int64_t panel) {
-        write_int4_panel(from, words_of(*own->words) + panel * int4_panel_words(columns()));
-        for (int64_t r = 0; r < from.rows; ++r) {
-          for (int64_t group = 0; group < groups; ++group) {
-            const int64_t row = panel * kPanelRows + r;
-            own->scales[static_cast<size_t>(int4_scale_index(row, group, groups))] = bf16(scales(row, group)).bits;
-          }
-        }
-      });
+  each_panel(context, matrix.shape, matrix.values, kElementsAtOnce,
+             [&](const HostView<const int8_t>& from, int64_t panel) {
+               write_int4_panel(from, words_of(*own->words) + panel * int4_panel_words(columns()));
+               for (int64_t r = 0; r < from.rows; ++r) {
+                 for (int64_t group = 0; group < groups; ++group) {
+                   const int64_t row = panel * kPanelRows + r;
+                   own->scale(row, group) = bf16(scales(row, group)).bits;
+                 }
+               }
+             });
   panels_ = {matrix.shape, words_of(*own->words), own->scales.data(), kInt4Group, own};
 }
 
 PackedInt4::PackedInt4(Context& context, PanelMemory& memory, const Int4Panels& from, std::span<const int32_t> rows)
     : CpuWeight(static_cast<int64_t>(rows.size()), from.shape.columns()) {
   const Shape shape{CpuWeight::rows(), columns()};
-  const int64_t groups = columns() / from.group;
-  const auto own = std::make_shared<OwnInt4>(memory, shape);
+  const auto own =
+      std::make_shared<OwnGroups>(memory, int4_panel_words(columns()), shape.rows(), columns() / from.group);
   select_panel_rows(context, PanelLayout<uint32_t>{kPanelRows, steps_of_int4(columns())}, from.words, rows,
                     panels_of(shape.rows()), words_of(*own->words));
-  for (int64_t r = 0; r < shape.rows(); ++r) {
-    for (int64_t group = 0; group < groups; ++group) {
-      own->scales[static_cast<size_t>(int4_scale_index(r, group, groups))] =
-          from.scales[int4_scale_index(rows[static_cast<size_t>(r)], group, groups)];
-    }
-  }
+  own->copy_scales(from.scales, rows);
   panels_ = {shape, words_of(*own->words), own->scales.data(), from.group, own};
 }
 

@@ -80,6 +80,22 @@ class PackedInt8 final : public CpuWeight {
   Int8Panels panels_;
 };
 
+class PackedInt8Groups final : public CpuWeight {
+ public:
+  PackedInt8Groups(Context& context, PanelMemory& memory, const Int8GroupMatrix& matrix);
+  PackedInt8Groups(Context& context, PanelMemory& memory, const Int8GroupPanels& from, std::span<const int32_t> rows);
+  explicit PackedInt8Groups(const Int8GroupPanels& panels);
+
+  int64_t bytes() const override;
+  AnyPanels panels() const override;
+  void read_row(int64_t row, float* to) const override;
+  std::unique_ptr<CpuWeight> select_rows(Context& context, PanelMemory& memory,
+                                         std::span<const int32_t> rows) const override;
+
+ private:
+  Int8GroupPanels panels_;
+};
+
 class PackedInt4 final : public CpuWeight {
  public:
   PackedInt4(Context& context, PanelMemory& memory, const Int4Matrix& matrix);

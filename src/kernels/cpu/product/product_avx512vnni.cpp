@@ -201,6 +201,65 @@ void int4_tile(const IntegerRows& a, const IntegerPanel& panel, float* tile, int
   int4_panel<Rows>(a, next, tile + 16, stride);
 }
 
+// ---- 8 bits in groups ----
+
+inline __m512 half_scales_of_group(const uint16_t* scales) {
+  return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(scales)));
+}
+
+// One panel, whose values become unsigned when 128 is added to them. A group's integers are summed from -128 times the
+// sum of the row's values.
+template <int Rows, CacheLevel level>
+void int8_group_panel(const IntegerRows& a, const IntegerPanel& panel, float* tile, int64_t stride) {
+  const uint32_t* b = panel.words;
+  const int64_t groups = panel.depth / kInt8Group, words_of_values = groups * kInt8GroupWords;
+  const __m512i top_bits = _mm512_set1_epi8(-128);
+  __m512 sums[Rows];
+#pragma GCC unroll 12
+  for (int r = 0; r < Rows; ++r) {
+    sums[r] = _mm512_setzero_ps();
+  }
+  const uint32_t* left[3] = {a.words, a.words + 4 * a.stride, a.words + 8 * a.stride};
+  for (int64_t group = 0; group < groups; ++group) {
+    __m512i whole[Rows];
+#pragma GCC unroll 12
+    for (int r = 0; r < Rows; ++r) {
+      whole[r] = broadcast(left[r / 4] + r % 4 * a.stride + words_of_values - group * kInt8GroupWords + group);
+    }
+#pragma GCC unroll 8
+    for (int64_t word = 0; word < kInt8GroupWords; ++word) {
+      fetch<level>(b + 16 * (word + kStepsAhead));
+      const __m512i values = _mm512_xor_si512(_mm512_load_si512(b + 16 * word), top_bits);
+#pragma GCC unroll 12
+      for (int r = 0; r < Rows; ++r) {
+        whole[r] = _mm512_dpbusd_epi32(whole[r], values, broadcast(left[r / 4] + r % 4 * a.stride + word));
+      }
+    }
+    const __m512 scale = half_scales_of_group(panel.group_scales + 16 * group);
+#pragma GCC unroll 12
+    for (int r = 0; r < Rows; ++r) {
+      sums[r] = _mm512_add_ps(sums[r], _mm512_mul_ps(_mm512_cvtepi32_ps(whole[r]), scale));
+    }
+    b += 16 * kInt8GroupWords;
+    left[0] += kInt8GroupWords;
+    left[1] += kInt8GroupWords;
+    left[2] += kInt8GroupWords;
+  }
+#pragma GCC unroll 12
+  for (int r = 0; r < Rows; ++r) {
+    _mm512_storeu_ps(tile + r * stride, _mm512_mul_ps(sums[r], _mm512_set1_ps(a.scales[r])));
+  }
+}
+
+template <int Rows, CacheLevel level>
+void int8_groups_tile(const IntegerRows& a, const IntegerPanel& panel, float* tile, int64_t stride) {
+  int8_group_panel<Rows, level>(a, panel, tile, stride);
+  IntegerPanel next = panel;
+  next.words += int8_panel_words(panel.depth);
+  next.group_scales += 16 * (panel.depth / kInt8Group);
+  int8_group_panel<Rows, level>(a, next, tile + 16, stride);
+}
+
 using Product = void (*)(const IntegerRows&, const IntegerPanel&, float*, int64_t);
 
 template <CacheLevel l>
@@ -212,6 +271,12 @@ constexpr Product kInt8Products[] = {
 constexpr Product kInt4Products[] = {
     int4_tile<1>, int4_tile<2>, int4_tile<3>, int4_tile<4>,  int4_tile<5>,  int4_tile<6>,
     int4_tile<7>, int4_tile<8>, int4_tile<9>, int4_tile<10>, int4_tile<11>, int4_tile<12>,
+};
+template <CacheLevel l>
+constexpr Product kInt8GroupProducts[] = {
+    int8_groups_tile<1, l>, int8_groups_tile<2, l>,  int8_groups_tile<3, l>,  int8_groups_tile<4, l>,
+    int8_groups_tile<5, l>, int8_groups_tile<6, l>,  int8_groups_tile<7, l>,  int8_groups_tile<8, l>,
+    int8_groups_tile<9, l>, int8_groups_tile<10, l>, int8_groups_tile<11, l>, int8_groups_tile<12, l>,
 };
 
 }  // namespace
@@ -226,6 +291,13 @@ void multiply_int8_avx512vnni(int64_t rows, const IntegerRows& a, const IntegerP
 void multiply_int4_avx512vnni(int64_t rows, const IntegerRows& a, const IntegerPanel& panel, float* tile,
                               int64_t stride) {
   kInt4Products[rows - 1](a, panel, tile, stride);
+}
+
+void multiply_int8_groups_avx512vnni(int64_t rows, const IntegerRows& a, const IntegerPanel& panel, float* tile,
+                                     int64_t stride) {
+  const Product* const products = level_for_blocks() == CacheLevel::first ? kInt8GroupProducts<CacheLevel::first>
+                                                                          : kInt8GroupProducts<CacheLevel::second>;
+  products[rows - 1](a, panel, tile, stride);
 }
 
 }  // namespace heed::cpu

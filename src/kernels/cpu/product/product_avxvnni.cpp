@@ -134,12 +134,67 @@ void int4_tile(const IntegerRows& a, const IntegerPanel& panel, float* tile, int
   }
 }
 
+// ---- 8 bits in groups ----
+
+inline __m256 half_scales_of_group(const uint16_t* scales) {
+  return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(scales)));
+}
+
+// The weights become unsigned when 128 is added to them: a group's integers are summed from -128 times the sum of the
+// row's values.
+template <int Rows>
+void int8_groups_tile(const IntegerRows& a, const IntegerPanel& panel, float* tile, int64_t stride) {
+  const __m256i top_bits = _mm256_set1_epi8(-128);
+  const int64_t groups = panel.depth / kInt8Group, words_of_values = groups * kInt8GroupWords;
+  const uint32_t* b = panel.words;
+  for (int64_t group = 0; group < groups; ++group) {
+    __m256i whole[Rows][2];
+#pragma GCC unroll 6
+    for (int r = 0; r < Rows; ++r) {
+      whole[r][0] = whole[r][1] = broadcast(a.words + r * a.stride + words_of_values + group);
+    }
+#pragma GCC unroll 8
+    for (int64_t word = 0; word < kInt8GroupWords; ++word, b += kPanelRows) {
+      fetch(b + kPanelRows * kStepsAhead);
+      const uint32_t* const left = a.words + group * kInt8GroupWords + word;
+      const __m256i b0 = _mm256_xor_si256(load_words(b), top_bits);
+      const __m256i b1 = _mm256_xor_si256(load_words(b + kColumns), top_bits);
+#pragma GCC unroll 6
+      for (int r = 0; r < Rows; ++r) {
+        const __m256i x = broadcast(left + r * a.stride);
+        whole[r][0] = _mm256_dpbusd_avx_epi32(whole[r][0], b0, x);
+        whole[r][1] = _mm256_dpbusd_avx_epi32(whole[r][1], b1, x);
+      }
+    }
+    const uint16_t* const scales = panel.group_scales + kPanelRows * group;
+    const __m256 scale[] = {half_scales_of_group(scales), half_scales_of_group(scales + kColumns)};
+#pragma GCC unroll 6
+    for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 2
+      for (int half = 0; half < 2; ++half) {
+        float* const to = tile + r * stride + half * kColumns;
+        const __m256 before = group == 0 ? _mm256_setzero_ps() : _mm256_loadu_ps(to);
+        _mm256_storeu_ps(to, _mm256_add_ps(before, _mm256_mul_ps(_mm256_cvtepi32_ps(whole[r][half]), scale[half])));
+      }
+    }
+  }
+#pragma GCC unroll 6
+  for (int r = 0; r < Rows; ++r) {
+    const __m256 scale = _mm256_set1_ps(a.scales[r]);
+    float* const to = tile + r * stride;
+    _mm256_storeu_ps(to, _mm256_mul_ps(_mm256_loadu_ps(to), scale));
+    _mm256_storeu_ps(to + kColumns, _mm256_mul_ps(_mm256_loadu_ps(to + kColumns), scale));
+  }
+}
+
 using Product = void (*)(const IntegerRows&, const IntegerPanel&, float*, int64_t);
 
 constexpr Product kInt8Products[] = {int8_tile<1, 4>, int8_tile<2, 2>, int8_tile<3, 2>,
                                      int8_tile<4, 1>, int8_tile<5, 1>, int8_tile<6, 1>};
 constexpr Product kInt4Products[] = {int4_tile<1>, int4_tile<2>, int4_tile<3>,
                                      int4_tile<4>, int4_tile<5>, int4_tile<6>};
+constexpr Product kInt8GroupProducts[] = {int8_groups_tile<1>, int8_groups_tile<2>, int8_groups_tile<3>,
+                                          int8_groups_tile<4>, int8_groups_tile<5>, int8_groups_tile<6>};
 
 }  // namespace
 
@@ -149,6 +204,11 @@ void multiply_int8_avxvnni(int64_t rows, const IntegerRows& a, const IntegerPane
 
 void multiply_int4_avxvnni(int64_t rows, const IntegerRows& a, const IntegerPanel& panel, float* tile, int64_t stride) {
   kInt4Products[rows - 1](a, panel, tile, stride);
+}
+
+void multiply_int8_groups_avxvnni(int64_t rows, const IntegerRows& a, const IntegerPanel& panel, float* tile,
+                                  int64_t stride) {
+  kInt8GroupProducts[rows - 1](a, panel, tile, stride);
 }
 
 }  // namespace heed::cpu

@@ -50,7 +50,8 @@ IntegerPanel panel_at(const IntegerPanels& b, int64_t column) {
             .sums = b.sums + column,
             .depth = b.depth};
   }
-  return {.words = b.words + panel * int4_panel_words(b.depth) + first,
+  const int64_t panel_words = b.bits == IntegerBits::four ? int4_panel_words(b.depth) : int8_panel_words(b.depth);
+  return {.words = b.words + panel * panel_words + first,
           .group_scales = b.group_scales + panel * kPanelRows * (b.depth / b.group) + first,
           .depth = b.depth,
           .group = b.group};

@@ -4,7 +4,8 @@
 //   s[r] = max |A[r, :]| / 127    q[r, k] = round(A[r, k] / s[r])
 //   with an input scale: s[r] = that, and what lies beyond 127 s[r] is cut off
 //   8 bits: C[r, c] = (sum over k of q[r, k] w[k, c]) s[r] t[c]
-//   4 bits: C[r, c] = (sum over groups g of (sum over k in g of q[r, k] w[k, c]) t[g, c]) s[r]
+//   4 bits, and 8 bits in groups:
+//           C[r, c] = (sum over groups g of (sum over k in g of q[r, k] w[k, c]) t[g, c]) s[r]
 //
 // Sums of integers have no order, and those of groups one that the depth alone decides. So a row's result is the same
 // in any batch, and on any processor.
@@ -17,15 +18,15 @@
 
 namespace heed::cpu {
 
-enum class IntegerBits : uint8_t { eight, four };
+enum class IntegerBits : uint8_t { eight, four, eight_in_groups };
 
 // W^T in the panels of kernels/integer_panels.h; W's rows are the columns here.
 struct IntegerPanels {
   IntegerBits bits = IntegerBits::eight;
   const uint32_t* words = nullptr;
-  const float* scales = nullptr;           // of 8 bits
-  const int32_t* sums = nullptr;           // of 8 bits
-  const uint16_t* group_scales = nullptr;  // of 4 bits
+  const float* scales = nullptr;           // of rows, in 8 bits
+  const int32_t* sums = nullptr;           // of rows, in 8 bits
+  const uint16_t* group_scales = nullptr;  // bf16 in 4 bits, f16 in 8 bits in groups
   int64_t group = kInt4Group;              // of 4 bits: kInt4Group or kLargeInt4Group
   int64_t depth = 0, columns = 0;
   float input_scale = 0.0F;  // of 8 bits; 0: each row of A has its own

@@ -1,0 +1,186 @@
+#include "heed/generator.h"
+
+#include "arguments.h"
+#include "calls.h"
+#include "heed/chat.h"
+#include "parts.h"
+
+namespace heed::python {
+namespace {
+
+struct GenerationResult {
+  std::vector<std::string> texts;
+  std::vector<double> log_probabilities;
+  std::vector<int64_t> tokens;
+  std::vector<std::string> finish_reasons;
+};
+
+class Callback final : public GenerationListener {
+ public:
+  Callback(const py::object& callable, CallbackFailure& failure, std::stop_source& stop)
+      : callable_(callable), failure_(failure), stop_(stop) {}
+
+  void on_piece(const Text& text, std::string_view piece) override {
+    const py::gil_scoped_acquire acquire;
+    const std::string content(piece);
+    if (!failure_.goes_on_after([&] { return callable_(text.prompt, text.sample, content); })) {
+      stop_.request_stop();
+    }
+  }
+
+ private:
+  const py::object& callable_;
+  CallbackFailure& failure_;
+  std::stop_source& stop_;
+};
+
+// A language model, and the form in which it wants to see conversations, if it has one.
+struct Model {
+  Model(const std::string& model_directory, const InferenceOptions& options, const DraftOptions& drafts)
+      : directory(model_directory), generator(model_directory, options, drafts) {}
+
+  std::string directory;
+  Generator generator;
+};
+using Handle = Held<Model>;
+
+GenerationOptions options_of(const Generator& generator, NamedArguments& arguments) {
+  GenerationOptions options = generator.with_defaults();
+  SamplingOptions& sampling = options.sampling;
+  arguments.take("max_new_tokens", options.max_tokens);
+  arguments.take("min_new_tokens", options.rules.min_length);
+  arguments.take("temperature", sampling.temperature);
+  arguments.take("top_k", sampling.top_k);
+  arguments.take("top_p", sampling.top_p);
+  arguments.take("min_p", sampling.min_p);
+  arguments.take("repetition_penalty", sampling.repetition_penalty);
+  arguments.take("presence_penalty", sampling.presence_penalty);
+  arguments.take("frequency_penalty", sampling.frequency_penalty);
+  arguments.take("no_repeat_ngram_size", options.rules.no_repeat_ngram);
+  arguments.take("seed", sampling.seed);
+  arguments.take("num_return_sequences", options.samples);
+  arguments.take("beam_size", options.beam);
+  arguments.take("regex", options.regex);
+  if (const py::object stop = arguments.object("stop"); !stop.is_none()) {
+    options.stop = texts_of(stop, "stop").all;
+  }
+  if (const py::object choices = arguments.object("choices"); !choices.is_none()) {
+    options.choices = list_of(choices, "choices");
+  }
+  return options;
+}
+
+py::object generate(const Handle& held, const Texts& prompts, PromptMarks marks, const py::kwargs& given) {
+  const Generator& generator = held.get().generator;
+  NamedArguments arguments(given);
+  GenerationOptions options = options_of(generator, arguments);
+  const py::object callback = callable_or_none(arguments.object("callback"));
+  arguments.finish("generate");
+  options.marks = marks;
+  CallbackFailure failure;
+  std::vector<std::vector<Completion>> found;
+  run_call([&](const Interruption& interruption, std::stop_source& stop) {
+    options.interruption = interruption;
+    Callback listener(callback, failure, stop);
+    found = generator.generate(prompts.all, options, callback.is_none() ? nullptr : &listener,
+                               [](size_t i) { return "prompts[" + std::to_string(i) + "]"; });
+  });
+  failure.raise();
+  py::list results;
+  for (std::vector<Completion>& texts : found) {
+    GenerationResult result;
+    for (Completion& one : texts) {
+      result.texts.push_back(std::move(one.text));
+      result.log_probabilities.push_back(one.log_probability);
+      result.tokens.push_back(one.tokens);
+      result.finish_reasons.emplace_back(name_of(one.reason));
+    }
+    results.append(std::move(result));
+  }
+  return prompts.is_single ? py::object(results[0]) : results;
+}
+
+constexpr const char* kGenerate = R"(Continues a str, or each of a list.
+
+Returns a GenerationResult, or a list of them. What is not given is as the model's own settings have it: max_new_tokens,
+min_new_tokens, temperature (0: the likeliest token), top_k, top_p, min_p, repetition_penalty, presence_penalty,
+frequency_penalty, no_repeat_ngram_size, seed, num_return_sequences, beam_size, stop (a str or a list), regex (that each
+text matches), choices (of which each text is one).
+
+callback is called with the prompt's number, the text's, and each new piece; what it raises stops the call and is raised
+again, and a true value ends the texts where they are.)";
+
+}  // namespace
+
+void add_generator(py::module_& module) {
+  py::class_<GenerationResult>(module, "GenerationResult", "The texts that continue one prompt.")
+      .def_readonly("texts", &GenerationResult::texts, "Without the prompt.")
+      .def_readonly("log_probabilities", &GenerationResult::log_probabilities, "Sums over each text's tokens.")
+      .def_readonly("tokens", &GenerationResult::tokens, "How many each has.")
+      .def_readonly("finish_reasons", &GenerationResult::finish_reasons,
+                    "Why each ended: end, stop, length, deadline or cancelled.")
+      .def_property_readonly(
+          "text", [](const GenerationResult& result) { return result.texts.front(); }, "The first.")
+      .def("__str__", [](const GenerationResult& result) { return result.texts.front(); })
+      .def("__repr__", [](const GenerationResult& result) {
+        return "GenerationResult(" + std::string(py::repr(py::cast(result.texts))) + ")";
+      });
+  py::class_<Handle>(module, "Generator", py::dynamic_attr(),
+                     "A language model, from its directory or from another program's model; see Translator.")
+      .def(py::init([](const py::object& model, const std::string& compute_type, int threads, const std::string& device,
+                       const std::string& cache) {
+             return std::make_unique<Handle>(path_of(model, "model"),
+                                             inference_options(compute_type, threads, device, cache), DraftOptions{});
+           }),
+           py::arg("model"), py::kw_only(), py::arg("compute_type") = "auto", py::arg("threads") = 0,
+           py::arg("device") = "cpu", py::arg("cache") = "auto")
+      .def(
+          "generate",
+          [](const Handle& held, const py::object& prompts, const py::kwargs& given) {
+            return generate(held, texts_of(prompts, "prompts"), PromptMarks::added, given);
+          },
+          kGenerate, py::arg("prompts"))
+      .def(
+          "_chat",
+          [](const Handle& held, const py::list& messages, const py::kwargs& given) {
+            const ChatFormat format(held.get().directory);
+            std::vector<ChatMessage> all;
+            for (const py::handle message : messages) {
+              const auto fields = message.cast<py::dict>();
+              all.push_back({py::str(fields["role"]), py::str(fields["content"])});
+            }
+            return generate(held, {{format.prompt(all)}, true}, PromptMarks::spelled, given);
+          },
+          py::arg("messages"))
+      .def(
+          "perplexity",
+          [](const Handle& held, const std::string& text) {
+            const Generator& generator = held.get().generator;
+            Perplexity found;
+            run_call([&](const Interruption&, std::stop_source&) { found = generator.perplexity(text); });
+            return found.perplexity;
+          },
+          "How well the model predicts a text: e to the mean of -log p of its tokens.", py::arg("text"))
+      .def(
+          "attention",
+          [](const Handle& held, const std::string& text, const std::optional<std::vector<int64_t>>& layers,
+             const std::optional<std::vector<int64_t>>& heads, bool norms) {
+            const Generator& generator = held.get().generator;
+            const AttentionRequest request = attention_request("decoder", layers, heads, norms);
+            TextAttention found;
+            run_call([&](const Interruption&, std::stop_source&) {
+              found = generator.attention(text, request, {}, "text");
+            });
+            return attention_dict(found, request);
+          },
+          "What the model attends to when it reads the text; as Translator.attention().", py::arg("text"),
+          py::kw_only(), py::arg("layers") = py::none(), py::arg("heads") = py::none(), py::arg("norms") = false)
+      .def_property_readonly("max_length", [](const Handle& held) { return held.get().generator.max_length(); })
+      .def_property_readonly("parameters", [](const Handle& held) { return held.get().generator.parameters(); })
+      .def_property_readonly("threads", [](const Handle& held) { return held.get().generator.threads(); })
+      .def_property_readonly("compute_type",
+                             [](const Handle& held) { return std::string(name_of(held.get().generator.precision())); })
+      .def("__reduce__", &refuse_pickling);
+}
+
+}  // namespace heed::python

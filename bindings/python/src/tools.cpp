@@ -1,0 +1,139 @@
+#include "arguments.h"
+#include "calls.h"
+#include "heed/evaluate.h"
+#include "heed/export.h"
+#include "heed/import.h"
+#include "heed/inspect.h"
+#include "heed/quantize.h"
+#include "heed/report.h"
+#include "heed/types/weight_type.h"
+#include "parts.h"
+
+namespace heed::python {
+namespace {
+
+py::dict inspected(const ModelSummary& summary) {
+  py::dict parameters;
+  for (const ParameterInfo& one : summary.parameters) {
+    py::dict info;
+    info["shape"] = one.shape;
+    info["elements"] = one.count.elements;
+    info["type"] = one.type;
+    info["bytes"] = one.bytes;
+    info["trained"] = one.trained;
+    parameters[py::str(one.name)] = info;
+  }
+  py::dict result;
+  result["architecture"] = summary.architecture;
+  result["notes"] = summary.notes;
+  result["parameters"] = parameters;
+  return result;
+}
+
+}  // namespace
+
+void add_tools(py::module_& module) {
+  module.def(
+      "quantize",
+      [](const py::object& model, const py::object& output, const std::string& type,
+         const std::optional<std::string>& calibration, int threads) {
+        QuantizeOptions options;
+        options.model = path_of(model, "model");
+        options.output = path_of(output, "output");
+        options.type = named(type, kWeightTypeNames, "type");
+        options.calibration = calibration.value_or("");
+        options.threads = threads;
+        QuantizedWeights found;
+        run_call([&](const Interruption&, std::stop_source&) { found = quantize(options); });
+        py::dict result;
+        result["bytes_before"] = found.bytes_before;
+        result["bytes_after"] = found.bytes_after;
+        result["signal_to_noise"] = found.signal_to_noise;
+        return result;
+      },
+      "Writes a smaller model: type is \"int8\", \"int8-static\" (with a calibration text), \"int4\", \"bf16\" or "
+      "\"f16\".",
+      py::arg("model"), py::arg("output"), py::kw_only(), py::arg("type") = "int8", py::arg("calibration") = py::none(),
+      py::arg("threads") = 0);
+  module.def(
+      "import_model",
+      [](const py::object& source, const py::object& output) {
+        const ImportOptions options{path_of(source, "source"), path_of(output, "output")};
+        ImportedModel found;
+        run_call([&](const Interruption&, std::stop_source&) { found = import_model(options); });
+        py::dict result;
+        result["family"] = found.family;
+        result["tensors"] = found.tensors;
+        result["bytes"] = found.bytes;
+        result["notes"] = found.notes;
+        return result;
+      },
+      "Makes a model directory of another program's model. Models are also read where they are.", py::arg("source"),
+      py::arg("output"));
+  module.def(
+      "export_model",
+      [](const py::object& model, const py::object& output, const std::optional<std::string>& format,
+         const std::string& type) {
+        ExportOptions options{.model = path_of(model, "model"), .output = path_of(output, "output")};
+        if (format) {
+          options.format = named(*format, kExportFormatNames, "format");
+        }
+        options.type = type;
+        ExportSummary found;
+        run_call([&](const Interruption&, std::stop_source&) { found = export_model(options); });
+        py::dict result;
+        result["form"] = found.form;
+        result["tensors"] = found.tensors;
+        result["bytes"] = found.bytes;
+        return result;
+      },
+      "Writes a model for other programs: format is \"huggingface\", \"gguf\" or \"ctranslate2\".", py::arg("model"),
+      py::arg("output"), py::kw_only(), py::arg("format") = py::none(), py::arg("type") = "");
+  module.def(
+      "report",
+      [](const py::object& directory, const std::optional<std::string>& output) {
+        ReportOptions options;
+        options.directory = path_of(directory, "directory");
+        options.output = output.value_or("");
+        WrittenReport found;
+        run_call([&](const Interruption&, std::stop_source&) { found = write_report(options); });
+        return found.path;
+      },
+      "Writes a page about a training run, and returns its path.", py::arg("directory"), py::kw_only(),
+      py::arg("output") = py::none());
+  module.def(
+      "inspect",
+      [](const py::object& path, const std::vector<std::string>& overrides) {
+        const std::string what = path_of(path, "path");
+        ModelSummary found;
+        run_call([&](const Interruption&, std::stop_source&) { found = inspect_recipe(what, overrides); });
+        return inspected(found);
+      },
+      "What a recipe or a model is: architecture, notes, and parameters by name.", py::arg("path"),
+      py::arg("overrides") = std::vector<std::string>{});
+  module.def(
+      "bleu",
+      [](const py::object& hypotheses, const py::object& references, bool lowercase) {
+        TranslationTexts texts;
+        texts.hypotheses = list_of(hypotheses, "hypotheses");
+        texts.references = {list_of(references, "references")};
+        if (texts.hypotheses.size() != texts.references.front().size()) {
+          throw py::value_error("references: " + std::to_string(texts.references.front().size()) + " for " +
+                                std::to_string(texts.hypotheses.size()) + " hypotheses");
+        }
+        TranslationScores found;
+        run_call([&](const Interruption&, std::stop_source&) {
+          found = score_translations(texts, {.letters = lowercase ? LetterCase::lower : LetterCase::kept});
+        });
+        py::dict result;
+        result["bleu"] = found.bleu.score;
+        result["chrf2"] = found.chrf2;
+        result["chrf2++"] = found.chrf2pp;
+        result["signature"] = found.bleu_signature;
+        return result;
+      },
+      "BLEU, chrF2 and chrF2++ of translations, equal to sacreBLEU's.", py::arg("hypotheses"), py::arg("references"),
+      py::kw_only(), py::arg("lowercase") = false);
+}
+
+}  // namespace heed::python

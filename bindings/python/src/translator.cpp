@@ -1,0 +1,243 @@
+#include "heed/translator.h"
+
+#include "arguments.h"
+#include "calls.h"
+#include "parts.h"
+
+namespace heed::python {
+namespace {
+
+struct TranslationResult {
+  std::vector<std::string> hypotheses;
+  std::vector<double> scores, log_probabilities;
+  std::vector<int64_t> tokens;
+  py::object attention = py::none(), alignments = py::none();
+};
+
+// Tells a Python callable of each line's translation as it grows.
+class Callback final : public TranslationListener {
+ public:
+  Callback(const py::object& callable, CallbackFailure& failure, std::stop_source& stop)
+      : callable_(callable), failure_(failure), stop_(stop) {}
+
+  void on_piece(size_t line, std::string_view piece) override {
+    const py::gil_scoped_acquire acquire;
+    const std::string text(piece);
+    if (!failure_.goes_on_after([&] { return callable_(line, text); })) {
+      stop_.request_stop();
+    }
+  }
+
+ private:
+  const py::object& callable_;
+  CallbackFailure& failure_;
+  std::stop_source& stop_;
+};
+
+struct Options {
+  TranslationOptions search;
+  bool returns_attention = false, returns_alignments = false;
+  py::object callback = py::none();
+};
+
+std::vector<std::string> prefixes_of(const py::object& given, size_t lines) {
+  if (given.is_none()) {
+    return {};
+  }
+  Texts prefixes = texts_of(given, "target_prefix");
+  if (prefixes.is_single) {
+    prefixes.all.resize(lines, prefixes.all.front());
+  }
+  if (prefixes.all.size() != lines) {
+    throw py::value_error("target_prefix: " + std::to_string(prefixes.all.size()) + " for " + std::to_string(lines) +
+                          " texts");
+  }
+  return std::move(prefixes.all);
+}
+
+Options options_of(const Translator& translator, size_t lines, const py::kwargs& given) {
+  Options options{.search = translator.with_defaults()};
+  TranslationOptions& search = options.search;
+  NamedArguments arguments(given);
+  arguments.take("beam_size", search.beam);
+  arguments.take("num_hypotheses", search.n_best);
+  arguments.take("length_penalty", search.length_penalty);
+  arguments.take("max_length", search.max_length);
+  arguments.take("min_length", search.rules.min_length);
+  arguments.take("no_repeat_ngram_size", search.rules.no_repeat_ngram);
+  arguments.take("repetition_penalty", search.repetition_penalty);
+  arguments.take("coverage_penalty", search.coverage_penalty);
+  arguments.take("source_language", search.languages.source);
+  arguments.take("target_language", search.languages.target);
+  search.prefixes = prefixes_of(arguments.object("target_prefix"), lines);
+  bool returns_scores = true;
+  arguments.take("return_scores", returns_scores);
+  arguments.take("return_alignments", options.returns_alignments);
+  arguments.take("return_attention", options.returns_attention);
+  options.callback = callable_or_none(arguments.object("callback"));
+  arguments.finish("translate");
+  search.alignments = options.returns_alignments ? Alignments::pieces : Alignments::none;
+  return options;
+}
+
+TranslationResult result_of(std::vector<Translation>&& line, const Options& options) {
+  TranslationResult result;
+  py::list alignments;
+  for (Translation& one : line) {
+    result.hypotheses.push_back(std::move(one.text));
+    result.scores.push_back(one.score);
+    result.log_probabilities.push_back(one.log_probability);
+    result.tokens.push_back(one.tokens);
+    py::list pairs;
+    for (const AlignedPair& pair : one.alignment) {
+      pairs.append(py::make_tuple(pair.source, pair.target));
+    }
+    alignments.append(pairs);
+  }
+  if (options.returns_alignments) {
+    result.alignments = alignments;
+  }
+  return result;
+}
+
+py::object translate(const Held<Translator>& held, const py::object& texts, const py::kwargs& given) {
+  const Translator& translator = held.get();
+  const Texts lines = texts_of(texts, "texts");
+  const Options options = options_of(translator, lines.all.size(), given);
+  const bool tells = !options.callback.is_none();
+  CallbackFailure failure;
+  std::vector<std::vector<Translation>> found;
+  std::vector<TextAttention> attention;
+  const AttentionRequest cross{.kind = AttentionKind::cross};
+  try {
+    run_call([&](const Interruption& interruption, std::stop_source& stop) {
+      TranslationOptions search = options.search;
+      search.interruption = interruption;
+      Callback listener(options.callback, failure, stop);
+      const LineName name = [](size_t i) { return "texts[" + std::to_string(i) + "]"; };
+      found = translator.translate(lines.all, search, name, tells ? &listener : nullptr);
+      for (size_t i = 0; options.returns_attention && i < found.size(); ++i) {
+        attention.push_back(translator.attention(lines.all[i], found[i].front().text, cross, search.languages));
+      }
+    });
+  } catch (const InterruptedError&) {
+    failure.raise();
+    throw;
+  }
+  failure.raise();
+  py::list results;
+  for (size_t i = 0; i < found.size(); ++i) {
+    TranslationResult result = result_of(std::move(found[i]), options);
+    if (options.returns_attention) {
+      result.attention = attention_dict(attention[i], cross);
+    }
+    results.append(std::move(result));
+  }
+  return lines.is_single ? py::object(results[0]) : results;
+}
+
+constexpr const char* kClass = R"(A translation model, from its directory or from another program's model.
+
+    >>> translator = heed.Translator("model")
+    >>> translator.translate("ein Hund").text
+    'a dog'
+
+compute_type is "auto", "f32" or "bf16"; threads 0 is one per processor; device "cpu" or "cuda"; cache "auto", "bf16" or
+"int8". Any number of threads may call it at once. A text's translation does not depend on the others.)";
+
+constexpr const char* kTranslate = R"(Translates a str, or each of a list.
+
+Returns a TranslationResult, or a list of them. What is not given is as the model's own settings have it.
+
+beam_size: hypotheses kept; 1 is greedy
+num_hypotheses: translations of each text, best first; at most beam_size
+length_penalty, max_length, min_length, no_repeat_ngram_size, repetition_penalty, coverage_penalty: of the search
+target_prefix: how translations begin: a str for all, or a list with one for each text
+return_scores: kept for other libraries' sake: scores are always there
+return_alignments: lists pairs of source and target tokens
+return_attention: cross-attention of all layers and heads with the best translation
+callback: is called with the text's number and each new piece of its translation; what it raises stops the call and is
+    raised again, and a true value stops it)";
+
+}  // namespace
+
+void add_translator(py::module_& module) {
+  py::class_<TranslationResult>(module, "TranslationResult", "The translations of one text, best first.")
+      .def_readonly("hypotheses", &TranslationResult::hypotheses, "The texts.")
+      .def_readonly("scores", &TranslationResult::scores, "What the search compared.")
+      .def_readonly("log_probabilities", &TranslationResult::log_probabilities, "Sums over tokens, ends included.")
+      .def_readonly("tokens", &TranslationResult::tokens, "How many tokens each has, its end included.")
+      .def_readonly("attention", &TranslationResult::attention, "Where asked for: weights, rows and columns.")
+      .def_readonly("alignments", &TranslationResult::alignments, "Where asked for: pairs of tokens of each.")
+      .def_property_readonly(
+          "text", [](const TranslationResult& result) { return result.hypotheses.front(); }, "The best translation.")
+      .def("__str__", [](const TranslationResult& result) { return result.hypotheses.front(); })
+      .def("__repr__", [](const TranslationResult& result) {
+        return "TranslationResult(" + std::string(py::repr(py::cast(result.hypotheses))) + ")";
+      });
+  using Handle = Held<Translator>;
+  py::class_<Handle>(module, "Translator", kClass)
+      .def(py::init([](const py::object& model, const std::string& compute_type, int threads, const std::string& device,
+                       const std::string& cache, const std::optional<std::string>& shortlist) {
+             return std::make_unique<Handle>(path_of(model, "model"),
+                                             inference_options(compute_type, threads, device, cache), DraftOptions{},
+                                             shortlist.value_or(""));
+           }),
+           py::arg("model"), py::kw_only(), py::arg("compute_type") = "auto", py::arg("threads") = 0,
+           py::arg("device") = "cpu", py::arg("cache") = "auto", py::arg("shortlist") = py::none())
+      .def("translate", &translate, kTranslate, py::arg("texts"))
+      .def(
+          "score",
+          [](const Handle& held, const py::object& sources, const py::object& targets) {
+            const Translator& translator = held.get();
+            const Texts from = texts_of(sources, "sources"), to = texts_of(targets, "targets");
+            if (from.all.size() != to.all.size()) {
+              throw py::value_error("targets: " + std::to_string(to.all.size()) + " for " +
+                                    std::to_string(from.all.size()) + " sources");
+            }
+            std::vector<PairScore> found;
+            run_call([&](const Interruption&, std::stop_source&) {
+              found =
+                  translator.score({from.all, to.all}, {[](size_t i) { return "sources[" + std::to_string(i) + "]"; },
+                                                        [](size_t i) { return "targets[" + std::to_string(i) + "]"; }});
+            });
+            std::vector<double> scores;
+            scores.reserve(found.size());
+            for (const PairScore& one : found) {
+              scores.push_back(one.log_probability);
+            }
+            return from.is_single ? py::object(py::float_(scores.front()))
+                                  : py::object(array_of(std::move(scores), {static_cast<py::ssize_t>(found.size())}));
+          },
+          "The log-probability of each target, its end included, given its source.", py::arg("sources"),
+          py::arg("targets"))
+      .def(
+          "attention",
+          [](const Handle& held, const std::string& source, const std::string& target, const std::string& kind,
+             const std::optional<std::vector<int64_t>>& layers, const std::optional<std::vector<int64_t>>& heads,
+             bool norms) {
+            const Translator& translator = held.get();
+            const AttentionRequest request = attention_request(kind, layers, heads, norms);
+            TextAttention found;
+            run_call(
+                [&](const Interruption&, std::stop_source&) { found = translator.attention(source, target, request); });
+            return attention_dict(found, request);
+          },
+          "What the model attends to when it reads the source and writes the target: a dict of weights (layers, "
+          "heads,\n"
+          "rows, columns), the tokens of rows and columns and, with norms, weights times the lengths of values.\n"
+          "kind is \"encoder\", \"decoder\" or \"cross\".",
+          py::arg("source"), py::arg("target"), py::kw_only(), py::arg("kind") = "cross",
+          py::arg("layers") = py::none(), py::arg("heads") = py::none(), py::arg("norms") = false)
+      .def(
+          "source_tokens", [](const Handle& held, const std::string& text) { return held.get().source_pieces(text); },
+          "The tokens of a text as the model reads them.", py::arg("text"))
+      .def_property_readonly("max_length", [](const Handle& held) { return held.get().max_length(); })
+      .def_property_readonly("parameters", [](const Handle& held) { return held.get().parameters(); })
+      .def_property_readonly("threads", [](const Handle& held) { return held.get().threads(); })
+      .def_property_readonly("compute_type",
+                             [](const Handle& held) { return std::string(name_of(held.get().precision())); })
+      .def("__reduce__", &refuse_pickling);
+}
+
+}  // namespace heed::python

@@ -1,0 +1,21 @@
+# heed_python: the Python module, where pybind11 and Python's headers are there to build it with.
+
+set(HEED_PYTHON_MODULE AUTO CACHE STRING "Build the Python module: AUTO (where pybind11 is found), ON or OFF")
+set_property(CACHE HEED_PYTHON_MODULE PROPERTY STRINGS AUTO ON OFF)
+if(HEED_PYTHON_MODULE STREQUAL "OFF" OR HEED_SANITIZE OR CMAKE_CROSSCOMPILING)
+  return()
+endif()
+set(Python_EXECUTABLE "${HEED_PYTHON}")
+find_package(Python QUIET COMPONENTS Interpreter Development.Module)
+if(Python_FOUND)
+  find_package(pybind11 2.10 QUIET CONFIG)
+endif()
+if(NOT pybind11_FOUND)
+  if(HEED_PYTHON_MODULE STREQUAL "ON")
+    message(FATAL_ERROR "HEED_PYTHON_MODULE is ON, but pybind11 or Python's headers are missing (Debian's packages are "
+                        "pybind11-dev and python3-dev)")
+  endif()
+  message(STATUS "heed: built without its Python module (Debian's packages are pybind11-dev and python3-dev)")
+  return()
+endif()
+add_subdirectory(bindings/python)

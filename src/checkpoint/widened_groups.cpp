@@ -1,0 +1,89 @@
+#include "checkpoint/widened_groups.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "checkpoint/stored_panels.h"
+#include "checkpoint/stored_weight.h"
+#include "kernels/integer_rows.h"
+#include "tensor/float16.h"
+#include "tensor/half.h"
+#include "tensor_files/safetensors.h"
+
+namespace heed {
+namespace {
+
+// Rows of bytes that have whole groups, each with a scale.
+bool is_in_groups(const TensorFile& file, const StoredTensor& tensor) {
+  if (!has_groups(file, tensor) || in_panels(file, tensor.type) || tensor.shape.size() != 2) {
+    return false;
+  }
+  const int64_t rows = tensor.shape[0], columns = tensor.shape[1];
+  return columns % kInt8Group == 0 &&
+         file.at(scales_of(tensor.name)).shape == std::vector<int64_t>{rows, columns / kInt8Group};
+}
+
+class WidenedGroups final : public TensorFile {
+ public:
+  // Without metadata: a checksum of other bytes would not be the tensors'.
+  explicit WidenedGroups(std::shared_ptr<const TensorFile> file) : TensorFile(file->path()), file_(std::move(file)) {
+    std::set<std::string> scales;
+    for (const StoredTensor& tensor : file_->tensors()) {
+      if (is_in_groups(*file_, tensor)) {
+        scales.insert(scales_of(tensor.name));
+      }
+    }
+    for (const StoredTensor& tensor : file_->tensors()) {
+      if (scales.contains(scales_of(tensor.name))) {
+        add({.name = tensor.name, .type = StoredType::f16, .shape = tensor.shape, .bytes = {}});
+      } else if (!scales.contains(tensor.name)) {
+        add(tensor);
+      }
+    }
+  }
+
+  std::span<const std::byte> rows(const StoredTensor& tensor, RowSpan rows,
+                                  std::vector<std::byte>& buffer) const override {
+    const StoredTensor& stored = file_->at(tensor.name);
+    if (stored.type == tensor.type) {
+      return file_->rows(stored, rows, buffer);
+    }
+    const StoredTensor& scales = file_->at(scales_of(tensor.name));
+    std::vector<std::byte> of_values, of_scales;
+    const std::span<const std::byte> values = file_->rows(stored, rows, of_values);
+    const std::span<const std::byte> halves = file_->rows(scales, rows, of_scales);
+    buffer.resize(values.size() * sizeof(uint16_t));
+    for (size_t i = 0; i < values.size(); ++i) {
+      uint16_t scale = 0;
+      std::memcpy(&scale, halves.data() + i / kInt8Group * sizeof scale, sizeof scale);
+      const float value = widened_half(scale) * static_cast<float>(std::to_integer<int8_t>(values[i]));
+      require<FormatError>(std::abs(value) <= kLargestHalf, path().string(), "{} holds values beyond f16",
+                           stored.text());
+      const uint16_t narrowed = narrowed_half(value);
+      std::memcpy(buffer.data() + i * sizeof narrowed, &narrowed, sizeof narrowed);
+    }
+    file_->give_back(values);
+    return buffer;
+  }
+  void give_back(std::span<const std::byte> bytes) const override { file_->give_back(bytes); }
+
+ private:
+  std::shared_ptr<const TensorFile> file_;
+};
+
+}  // namespace
+
+std::shared_ptr<const TensorFile> with_widened_groups(std::shared_ptr<const TensorFile> file) {
+  if (std::ranges::none_of(file->tensors(), [&](const StoredTensor& tensor) { return is_in_groups(*file, tensor); })) {
+    return file;
+  }
+  verify_checksum(*file);
+  return std::make_shared<WidenedGroups>(std::move(file));
+}
+
+}  // namespace heed

@@ -1,0 +1,282 @@
+"""The Python module: the same results as the program's, errors that name the argument, threads, signals, forks."""
+
+import doctest
+import json
+import os
+import pathlib
+import pickle
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+import heed
+from heed_cli import BINARY, SOURCE
+
+LINES = ["ein Hund läuft", "die Frau liest ein Buch", "zwei Kinder"]
+
+
+def run(*arguments, text=""):
+    result = subprocess.run([BINARY, *map(str, arguments)], input=text, stdout=subprocess.PIPE, text=True, check=True)
+    return result.stdout
+
+
+def make_model(path, *options):
+    subprocess.run([os.environ["HEED_MAKE_MODEL"], path, *options], check=True)
+    return path
+
+
+class ModuleTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.path = pathlib.Path(folder.name)
+        cls.translator_path = make_model(cls.path / "translator", "scale=3")
+        cls.generator_path = make_model(cls.path / "generator", "architecture=causal-lm", "scale=3")
+        cls.encoder_path = make_model(cls.path / "encoder", "architecture=encoder")
+        cls.translator = heed.Translator(cls.translator_path)
+        cls.generator = heed.Generator(cls.generator_path)
+
+    def refused(self, call, error, *mentions):
+        with self.assertRaises(error) as raised:
+            call()
+        for mention in mentions:
+            self.assertIn(mention, str(raised.exception))
+
+
+class Translating(ModuleTest):
+    def test_texts_and_scores_are_those_of_the_program(self):
+        expected = run("translate", "--model", self.translator_path, "--beam", 4, "--n-best", 2, text="\n".join(LINES) + "\n")
+        found = self.translator.translate(LINES, beam_size=4, num_hypotheses=2)
+        lines = [f"{i} ||| {text} ||| {score:.6f}" for i, result in enumerate(found)
+                 for text, score in zip(result.hypotheses, result.scores)]
+        self.assertEqual("\n".join(lines) + "\n", expected)
+        self.assertEqual(str(self.translator.translate(LINES[0], beam_size=4)), found[0].text)
+        self.assertEqual(self.translator.translate([]), [])
+
+    def test_scores_of_pairs_are_those_of_the_search(self):
+        result = self.translator.translate(LINES)
+        found = self.translator.score(LINES, [one.text for one in result])
+        self.assertEqual(found.shape, (3,))
+        self.assertAlmostEqual(self.translator.score(LINES[0], result[0].text), found[0])
+
+    def test_prefixes_and_attention(self):
+        result = self.translator.translate(LINES[0], target_prefix="the", return_attention=True, return_alignments=True)
+        self.assertTrue(result.text.startswith("the"))
+        weights = result.attention["weights"]
+        self.assertEqual(weights.shape[2:], (len(result.attention["rows"]), len(result.attention["columns"])))
+        self.assertTrue((abs(weights.sum(axis=-1) - 1.0) < 1e-3).all())
+        self.assertEqual(len(result.alignments[0]), result.tokens[0] - 1)
+        one = self.translator.attention(LINES[0], result.text, kind="encoder", layers=[1], heads=[0], norms=True)
+        self.assertEqual(one["weights"].shape[:2], (1, 1))
+        self.assertEqual(one["norms"].shape, one["weights"].shape)
+
+    def test_callbacks_hear_all_pieces_and_what_they_raise_is_raised(self):
+        pieces = {}
+        found = self.translator.translate(LINES, callback=lambda i, piece: pieces.setdefault(i, []).append(piece))
+        self.assertEqual(["".join(pieces.get(i, [])) for i in range(3)], [one.text for one in found])
+
+        def fail(_line, _piece):
+            raise KeyError("mine")
+        self.refused(lambda: self.translator.translate(LINES, callback=fail), KeyError, "mine")
+        self.refused(lambda: self.translator.translate(LINES, callback=lambda i, piece: True), heed.InterruptedError)
+        self.assertEqual(self.translator.translate(LINES[0]).text, found[0].text)
+
+    def test_wrong_arguments_are_named(self):
+        translate = self.translator.translate
+        for call, error, *mentions in [
+                (lambda: translate(3), TypeError, "texts", "int"),
+                (lambda: translate(["a", 1]), TypeError, "texts", "int"),
+                (lambda: translate(b"a"), TypeError, "texts", "bytes"),
+                (lambda: translate("a", beam_size="4"), TypeError, "beam_size", "'4'"),
+                (lambda: translate("a", beam_size=2**70), TypeError, "beam_size"),
+                (lambda: translate("a", beam_size=True), TypeError, "beam_size"),
+                (lambda: translate("a", return_attention=1), TypeError, "return_attention"),
+                (lambda: translate("a", beam_size=0), ValueError, "beam is 0"),
+                (lambda: translate("a", beams=4), TypeError, "beams", "beam_size"),
+                (lambda: translate("a", callback=3), TypeError, "callback"),
+                (lambda: translate(["a", "b"], target_prefix=["c"]), ValueError, "target_prefix", "1 for 2"),
+                (lambda: translate("a" * 5000), heed.TooLongError, "texts[0]"),
+                (lambda: self.translator.score(["a"], []), ValueError, "targets", "0 for 1"),
+                (lambda: self.translator.attention("a", "b", kind="up"), ValueError, "kind", "cross"),
+                (lambda: heed.Translator(self.path / "nowhere"), OSError, "nowhere"),
+                (lambda: heed.Translator(3), TypeError, "model"),
+                (lambda: heed.Translator(self.generator_path), heed.FormatError),
+                (lambda: heed.Translator(self.translator_path, compute_type="f8"), ValueError, "compute_type", "bf16"),
+                (lambda: heed.Translator(self.translator_path, threads=-1), ValueError, "threads")]:
+            self.refused(call, error, *mentions)
+
+
+class Writing(ModuleTest):
+    def test_texts_are_those_of_the_program(self):
+        options = ["--temperature", 0.8, "--seed", 7, "--max-tokens", 20, "--n", 2, "--json"]
+        expected = [json.loads(line) for line in
+                    run("generate", "--model", self.generator_path, "--prompt", "the dog", *options).splitlines()]
+        found = self.generator.generate("the dog", temperature=0.8, seed=7, max_new_tokens=20, num_return_sequences=2)
+        self.assertEqual(found.texts, [one["text"] for one in expected])
+        self.assertEqual(found.finish_reasons, [one["reason"] for one in expected])
+
+    def test_streams_are_the_text_and_may_be_closed(self):
+        options = {"temperature": 0.0, "max_new_tokens": 30}
+        self.assertEqual("".join(self.generator.stream("the", **options)), self.generator.generate("the", **options).text)
+        stream = self.generator.stream("the", max_new_tokens=100000)
+        next(stream)
+        stream.close()
+        self.refused(lambda: list(self.generator.stream(3)), TypeError, "prompt")
+        self.refused(lambda: list(self.generator.stream("a", top_p="x")), TypeError, "top_p")
+
+    def test_rules_and_errors(self):
+        self.assertIn(self.generator.generate("a", choices=["yes", "no"]).text, ("yes", "no"))
+        self.refused(lambda: self.generator.generate("a", temperature="hot"), TypeError, "temperature")
+        self.refused(lambda: self.generator.generate("a", heat=1.0), TypeError, "heat", "temperature")
+        self.refused(lambda: self.generator.chat([{"role": "user"}]), TypeError, "messages")
+        self.refused(lambda: self.generator.chat([{"role": "user", "content": "a"}]), heed.Error, "chat template")
+        self.assertGreater(self.generator.perplexity("the dog"), 1.0)
+
+
+class Reading(ModuleTest):
+    def test_embeddings_are_those_of_the_program_without_a_copy(self):
+        import numpy
+        encoder = heed.Encoder(self.encoder_path)
+        source, target = self.path / "lines", self.path / "rows.npy"
+        source.write_text("\n".join(LINES) + "\n")
+        run("embed", "--model", self.encoder_path, "--input", source, "--out", target, "--normalize")
+        found = encoder.encode(LINES, normalize_embeddings=True)
+        self.assertEqual(found.dtype, numpy.float32)
+        self.assertTrue(found.flags["C_CONTIGUOUS"] and found.flags["OWNDATA"])
+        self.assertTrue((found == numpy.load(target)).all())
+        self.assertTrue((encoder.encode(LINES[0], normalize_embeddings=True) == found[0]).all())
+        table = encoder.similarity(found, found)
+        self.assertEqual(table.shape, (3, 3))
+        self.assertTrue((abs(table.diagonal() - 1.0) < 1e-5).all())
+        self.refused(lambda: encoder.encode(LINES, batch_size=0), ValueError, "batch_size")
+        self.refused(lambda: encoder.classify("a"), heed.Error)
+
+    def test_tokens(self):
+        tokenizer = heed.Tokenizer(next(self.translator_path.glob("source.tokenizer")))
+        encoding = tokenizer.encode("ein Hund")
+        self.assertEqual(tokenizer.decode(encoding.ids), "ein Hund")
+        self.assertEqual([tokenizer.token_to_id(token) for token in encoding.tokens], encoding.ids)
+        self.assertEqual([len(one) for one in tokenizer.encode(["ein", ""])], [len(tokenizer.encode("ein")), 0])
+
+
+RECIPE = {"model": {"architecture": "causal-lm", "model": 32, "inner": 64, "heads": 2, "decoder_layers": 1,
+                    "max_length": 32},
+          "data": {"validation_share": 0.1, "context": 32, "batch_sequences": 4},
+          "tokenizer": {"kind": "char", "vocabulary": 0},
+          "schedule": {"peak": 0.005, "warmup": 5},
+          "training": {"updates": 20, "log_every": 5},
+          "validation": {"every": 10}}
+
+
+class Training(ModuleTest):
+    def test_a_run_tells_its_metrics_stops_and_goes_on(self):
+        text = self.path / "text"
+        text.write_text("the dog sees the cat\n" * 200)
+        recipe = {**RECIPE, "data": {**RECIPE["data"], "train": [str(text)]}}
+        events = []
+        result = heed.train(recipe, self.path / "run", callbacks=[events.append], threads=1)
+        self.assertEqual(result["reason"], "updates")
+        self.assertEqual([one["update"] for one in events if one["event"] == "train"], [5, 10, 15, 20])
+        self.assertEqual(len([one for one in events if one["event"] == "validation"]), 2)
+        stopped = heed.train(recipe, self.path / "stopped", callbacks=lambda event: event["event"] == "train", threads=1)
+        self.assertEqual(stopped["reason"], "stopped")
+        self.assertEqual(heed.train(recipe, self.path / "stopped", resume=True, threads=1)["reason"], "updates")
+        self.assertEqual(*((self.path / name / "model.safetensors").read_bytes() for name in ("run", "stopped")))
+
+        def fail(_event):
+            raise ZeroDivisionError("mine")
+        self.refused(lambda: heed.train(recipe, self.path / "failed", callbacks=[fail]), ZeroDivisionError, "mine")
+        self.refused(lambda: heed.train(3, self.path / "x"), TypeError, "recipe")
+        self.refused(lambda: heed.train({"model": {"x": {1}}}, self.path / "x"), TypeError, "recipe")
+        self.assertIn("decoder.layers.0", " ".join(heed.inspect(self.path / "run")["parameters"]))
+
+    def test_tools(self):
+        result = heed.quantize(self.translator_path, self.path / "small", type="int8")
+        self.assertLess(result["bytes_after"], result["bytes_before"])
+        self.assertEqual(heed.bleu(["a b c d e"], ["a b c d e"])["bleu"], 100.0)
+        self.refused(lambda: heed.bleu(["a"], []), ValueError, "references")
+        self.refused(lambda: heed.quantize(self.translator_path, self.path / "y", type="int9"), ValueError, "type", "int8")
+
+
+class Processes(ModuleTest):
+    def test_handles_cannot_be_pickled(self):
+        for handle in (self.translator, self.generator):
+            self.refused(lambda handle=handle: pickle.dumps(handle), TypeError, "cannot pickle")
+
+    def test_a_child_says_that_it_has_no_model(self):
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                self.translator.translate("ein Hund")
+                message = "nothing was raised"
+            except RuntimeError as error:
+                message = str(error)
+            os.write(writing, message.encode())
+            os._exit(0)
+        os.waitpid(child, 0)
+        self.assertIn("before fork()", os.read(reading, 1000).decode())
+
+    def test_threads_share_a_model(self):
+        expected = [one.text for one in self.translator.translate(LINES)]
+        found = [None] * 8
+
+        def work(number):
+            found[number] = [self.translator.translate(line).text for line in LINES]
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(found, [expected] * 8)
+
+    def test_the_interpreter_goes_on_meanwhile(self):
+        beats, stop = [], threading.Event()
+
+        def beat():
+            while not stop.wait(0.005):
+                beats.append(time.monotonic())
+        thread = threading.Thread(target=beat)
+        thread.start()
+        self.generator.generate(["the"] * 16, max_new_tokens=300, temperature=1.0)
+        stop.set()
+        thread.join()
+        self.assertGreater(len(beats), 3)
+
+    def test_an_interrupt_ends_a_call(self):
+        program = ("import heed, sys\ngenerator = heed.Generator(sys.argv[1])\nprint('ready', flush=True)\n"
+                   "try:\n    generator.generate('the', max_new_tokens=10**9)\nexcept KeyboardInterrupt:\n    print('stopped')\n")
+        process = subprocess.Popen([sys.executable, "-c", program, self.generator_path], stdout=subprocess.PIPE, text=True)
+        self.assertEqual(process.stdout.readline(), "ready\n")
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.communicate(timeout=30)[0], "stopped\n")
+        self.assertEqual(process.returncode, 0)
+
+
+class Package(unittest.TestCase):
+    def test_docstrings_say_the_truth(self):
+        self.assertEqual(doctest.testmod(heed).failed, 0)
+
+    def test_stubs_name_what_there_is(self):
+        import ast
+        stub = ast.parse((SOURCE / "bindings/python/heed/__init__.pyi").read_text())
+        classes = {node.name: node for node in stub.body if isinstance(node, ast.ClassDef)}
+        functions = {node.name for node in stub.body if isinstance(node, ast.FunctionDef)}
+        self.assertEqual(set(heed.__all__) - {"__version__"}, (set(classes) | functions) - {"Attention", "Labels"})
+        for name, node in classes.items():
+            if name in ("Attention", "Labels"):
+                continue
+            typed = {item.name for item in node.body if isinstance(item, ast.FunctionDef)} | \
+                {item.target.id for item in node.body if isinstance(item, ast.AnnAssign)}
+            there = {member for member in vars(getattr(heed, name)) if not member.startswith("_")}
+            self.assertEqual(there, {member for member in typed if not member.startswith("_")}, name)
+
+
+if __name__ == "__main__":
+    unittest.main()

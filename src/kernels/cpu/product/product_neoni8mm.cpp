@@ -43,6 +43,21 @@ struct RowPair {
   }
 };
 
+// Calls take(row, quad, sums) for each row's sums, four columns at a time.
+template <int kPairs, class Take>
+inline void each_row(int64_t rows, const Squares (&sums)[kPairs][kQuads], const Take& take) {
+#pragma GCC unroll 4
+  for (int q = 0; q < kQuads; ++q) {
+#pragma GCC unroll 3
+    for (int i = 0; i < kPairs; ++i) {
+      take(2 * i, q, sums[i][q].first_row());
+      if (2 * i + 1 < rows) {
+        take(2 * i + 1, q, sums[i][q].second_row());
+      }
+    }
+  }
+}
+
 // ---- 8 bits ----
 
 template <int kPairs>
@@ -90,20 +105,10 @@ void int8_tile(int64_t rows, const IntegerRows& a, const IntegerPanel& panel, fl
       add(x, q, vld1q_u32(b + 4 * q), vdupq_n_u32(0));
     }
   }
-  const auto finish = [&](int64_t row, int q, int32x4_t whole) {
+  each_row(rows, sums, [&](int64_t row, int q, int32x4_t whole) {
     const float32x4_t scale = vmulq_f32(vdupq_n_f32(a.scales[row]), vld1q_f32(panel.scales + 4 * q));
     vst1q_f32(tile + row * stride + 4 * q, vmulq_f32(vcvtq_f32_s32(whole), scale));
-  };
-#pragma GCC unroll 3
-  for (int i = 0; i < kPairs; ++i) {
-#pragma GCC unroll 4
-    for (int q = 0; q < kQuads; ++q) {
-      finish(2 * i, q, sums[i][q].first_row());
-      if (2 * i + 1 < rows) {
-        finish(2 * i + 1, q, sums[i][q].second_row());
-      }
-    }
-  }
+  });
 }
 
 // ---- 4 bits ----
@@ -152,22 +157,11 @@ void int4_tile(int64_t rows, const IntegerRows& a, const IntegerPanel& panel, fl
       }
     }
     const uint16_t* const scales = panel.group_scales + kPanelRows * (group >> shift);
-    const auto add_group = [&](int64_t row, int q, int32x4_t sums, float32x4_t scale) {
+    each_row(rows, whole, [&](int64_t row, int q, int32x4_t sums) {
       float* const to = tile + row * stride + 4 * q;
       const float32x4_t before = group == 0 ? vdupq_n_f32(0.0F) : vld1q_f32(to);
-      vst1q_f32(to, vaddq_f32(before, vmulq_f32(vcvtq_f32_s32(sums), scale)));
-    };
-#pragma GCC unroll 4
-    for (int q = 0; q < kQuads; ++q) {
-      const float32x4_t scale = scales_of_group(scales + 4 * q);
-#pragma GCC unroll 2
-      for (int i = 0; i < kPairs; ++i) {
-        add_group(2 * i, q, whole[i][q].first_row(), scale);
-        if (2 * i + 1 < rows) {
-          add_group(2 * i + 1, q, whole[i][q].second_row(), scale);
-        }
-      }
-    }
+      vst1q_f32(to, vaddq_f32(before, vmulq_f32(vcvtq_f32_s32(sums), scales_of_group(scales + 4 * q))));
+    });
   }
   for (int64_t row = 0; row < rows; ++row) {
 #pragma GCC unroll 4

@@ -207,7 +207,7 @@ Failure Call::failure_of(const std::exception& error, ErrorForm form) const {
     message.replace(0, model_->settings().directory.size(), model_->name());
   }
   if (form == ErrorForm::embeddings && dynamic_cast<const TooLongError*>(&error) != nullptr) {
-    return {413, message + ": or say \"truncate\": true", message.substr(0, message.find(':'))};
+    return {413, message + ": shorten it, or say \"truncate\": true", message.substr(0, message.find(':'))};
   }
   if (form == ErrorForm::heed) {
     if (const auto named = in_words_of_fields(message)) {

@@ -50,6 +50,7 @@ class AccessLog(ServerTest):
         def ask(method, path, body=None, headers=KEY):
             status, _, answer = server.request(method, path, body, headers)
             sizes.append((status, len(answer)))
+            self.lines(len(sizes))  # which the next one could overtake
 
         ask("POST", "/heed/generate", '{"prompt": "a", "max_tokens": 2}', {})
         ask("POST", "/heed/generate", '{"prompt": "a", "max_tokens": 2}', {"Authorization": "Bearer nobody"})

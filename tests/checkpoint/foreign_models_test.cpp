@@ -25,15 +25,25 @@ INSTANTIATE_TEST_SUITE_P(Families, GoldenDecoders,
 
 class GoldenGgufFiles : public testing::TestWithParam<const char*> {};
 
-// Also what blocks lose: those of eight bits become f16; those of four keep their integers, but scales in bf16 and
-// inputs in eight bits.
+// Also what blocks lose: those of eight bits in f16; those of four keep their integers, but scales in bf16 and inputs in
+// eight bits.
 TEST_P(GoldenGgufFiles, GiveTheLogitsOfTheirDefinition) {
   const std::string name = std::string("gguf/") + GetParam();
   const json golden = golden_of(name);
-  const GoldenModel model(name);
+  const GoldenModel model(name, name.ends_with("q8_0") ? BlocksAs::floats : BlocksAs::stored);
   const double tolerance = name.ends_with("q8_0") ? 5e-3 : name.ends_with("q4_0") ? 5e-2 : tolerance_of(golden);
   for (const json& one : golden.at("cases")) {
     expect_close(model.logits(ids_in(one, "ids")), one.at("logits"), tolerance);
+  }
+}
+
+// The weights are exact, and inputs in eight bits: these logits, of random weights, move by up to 6.2% of the largest,
+// as they do in plain int8.
+TEST(GoldenGgufFile, OfEightBitsGivesItsLogitsFromInputsInEightBits) {
+  const json golden = golden_of("gguf/llama-q8_0");
+  const GoldenModel model("gguf/llama-q8_0");
+  for (const json& one : golden.at("cases")) {
+    expect_close(model.logits(ids_in(one, "ids")), one.at("logits"), 0.07);
   }
 }
 

@@ -73,9 +73,9 @@ inline std::filesystem::path path_of(const std::string& name) {
 // A golden model, computed in double.
 class GoldenModel {
  public:
-  explicit GoldenModel(const std::string& name)
+  explicit GoldenModel(const std::string& name, BlocksAs blocks = BlocksAs::stored)
       : folder_(golden_folder(name)), found_(read_foreign_model(path_of(name))) {
-    load_weights(open_foreign_weights(found_), *backend_, DType::f64, weights_);
+    load_weights(open_foreign_weights(found_, blocks), *backend_, DType::f64, weights_);
   }
 
   Rows logits(const std::vector<int32_t>& ids) const {

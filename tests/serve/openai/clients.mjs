@@ -66,7 +66,7 @@ const finalResponse = await events.finalResponse();
 found.response_helper = [finalResponse.status, finalResponse.output_text];
 
 found.errors = [
-  await errorOf(client.chat.completions.create({ ...chat, logit_bias: { 5: 1 } })),
+  await errorOf(client.chat.completions.create({ ...chat, logit_bias: { 999999: 1 } })),
   await errorOf(client.chat.completions.create({ ...chat, model: "nobody" })),
   await errorOf(client.chat.completions.create({ ...chat, stream: true, tools: [{ type: "function", function: { name: "f" } }] })),
 ];

@@ -150,7 +150,7 @@ class Chat(OpenAiTest):
             "max_tokens": [0, -1, 301, 1.5, "5"], "max_completion_tokens": [0, 301, "x"], "n": [0, 129, "1"],
             "temperature": [-0.1, 2.1, "hot"], "top_p": [-1, 1.01], "presence_penalty": [-2.5, 3],
             "frequency_penalty": [-2.5, 3], "seed": ["x", 1.5], "stop": [5, "", ["a"] * 5], "stream": [1],
-            "logit_bias": [{"5": 1}], "user": [5], "metadata": [5], "store": [True], "service_tier": ["flex", 5],
+            "logit_bias": [{"a": 1}], "user": [5], "metadata": [5], "store": [True], "service_tier": ["flex", 5],
             "prompt_cache_retention": ["24h"], "prompt_cache_options": [{}], "prompt_cache_key": [5],
             "safety_identifier": [5], "tools": [[tool], 5], "tool_choice": ["required", {"type": "function"}],
             "functions": [[{"name": "f"}]], "function_call": ["auto", {"name": "f"}], "parallel_tool_calls": ["x"],

@@ -13,6 +13,8 @@ class BackendIntegers : public BackendTest {
  protected:
   // Makes a weight, packed by the backend and by the reference.
   virtual void make(int64_t out, int64_t in) = 0;
+  // In which the reference computes.
+  virtual Types reference_types() const { return types(); }
   // A product with the backend's weight and one with the reference's.
   virtual ::testing::AssertionResult agree(const Guarded& found, const Guarded& expected) const {
     return same_bits(found, expected);
@@ -50,7 +52,7 @@ class BackendIntegers : public BackendTest {
         LinearCase c = linear_case(count);
         const Guarded y = c.forward(backend(), types()).y;
         c.packed = expected_.get();
-        EXPECT_TRUE(agree(y, c.forward(reference(), types()).y)) << count << " rows, " << in << " to " << out;
+        EXPECT_TRUE(agree(y, c.forward(reference(), reference_types()).y)) << count << " rows, " << in << " to " << out;
         EXPECT_TRUE(y.untouched());
       }
     }
@@ -88,7 +90,7 @@ class BackendIntegers : public BackendTest {
       c.packed = &adopted;
       EXPECT_TRUE(same_bits(y, c.forward(backend(), types()).y)) << count;
       c.packed = &by_reference;
-      EXPECT_TRUE(agree(y, c.forward(reference(), types()).y)) << count;
+      EXPECT_TRUE(agree(y, c.forward(reference(), reference_types()).y)) << count;
     }
     EmbeddingCase c = EmbeddingCase::make(types(), 100, values_.rows(), values_.columns());
     c.packed = packed_.get();
@@ -158,7 +160,7 @@ class BackendInt4 : public BackendIntegers {
 };
 
 // All bytes occur, -128 too, and scales down to the smallest that f16 has. GPUs have no products of them: there the
-// weights are widened, and inputs are not quantized.
+// weights are widened to the inputs' type, and inputs are not quantized.
 class BackendInt8Groups : public BackendIntegers {
  protected:
   static uint16_t scale_bits(int64_t row, int64_t group) {
@@ -173,6 +175,7 @@ class BackendInt8Groups : public BackendIntegers {
     pack_with_scales(out, in);
   }
   bool is_widened() const { return GetParam().device != Device::cpu; }
+  Types reference_types() const override { return is_widened() ? kReferenceTypes : types(); }
   ::testing::AssertionResult agree(const Guarded& found, const Guarded& expected) const override {
     return is_widened() ? close(found, expected, stored()) : same_bits(found, expected);
   }
@@ -187,7 +190,8 @@ class BackendInt8Groups : public BackendIntegers {
     }
     const Int8GroupMatrix matrix{{out, in}, rows(), scales_.view()};
     packed_ = backend().pack(matrix, storage());
-    expected_ = is_widened() ? reference().pack_matrix(widened().view()) : reference().pack(matrix, storage());
+    expected_ = is_widened() ? reference().pack_matrix(converted(widened(), storage()).view())
+                             : reference().pack(matrix, storage());
   }
   Guarded widened() const {
     Guarded values(DType::f32, values_.rows(), values_.columns(), kTight);
@@ -268,7 +272,7 @@ TEST_P(BackendInt8Groups, TheLargestProductsKeepAllTheirBits) {
     }
     const Guarded y = c.forward(backend(), types()).y;
     c.packed = expected_.get();
-    EXPECT_TRUE(agree(y, c.forward(reference(), types()).y)) << "weights of " << weight;
+    EXPECT_TRUE(agree(y, c.forward(reference(), reference_types()).y)) << "weights of " << weight;
   }
 }
 

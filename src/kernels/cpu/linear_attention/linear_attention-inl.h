@@ -27,7 +27,7 @@ constexpr int64_t kBlockElements = kPanel * kPanel;  // of one panel with the ro
 HWY_INLINE Vec limited_exp(Vec x) {
   const Floats d;
   const Vec most = hn::Set(d, static_cast<float>(kMostExponent));
-  return exp2_of(hn::Mul(hn::Min(most, hn::Max(hn::Neg(most), x)), hn::Set(d, kLog2E)));
+  return exp2_of(hn::Mul(at_most(most, at_least(hn::Neg(most), x)), hn::Set(d, kLog2E)));
 }
 
 // phi(x). In this order of operands NaN wins.
@@ -37,7 +37,7 @@ HWY_INLINE Vec feature_of(LinearFeature kind, Vec x) {
     return limited_exp(x);
   }
   const Vec zero = hn::Zero(d), least = hn::Set(d, static_cast<float>(kLeastElu));
-  return hn::Add(hn::Max(least, exp2_of(hn::Mul(hn::Min(zero, x), hn::Set(d, kLog2E)))), hn::Max(zero, x));
+  return hn::Add(at_least(least, exp2_of(hn::Mul(at_most(zero, x), hn::Set(d, kLog2E)))), at_least(zero, x));
 }
 
 // phi'(x) from phi(x). It is 0 at the least and the largest feature; elsewhere phi for exp, and for elu 1 above 1 and

@@ -154,6 +154,22 @@ HWY_INLINE void each_vector(int64_t columns, Body&& body) {
 
 constexpr float kLog2E = std::numbers::log2e_v<float>;
 
+// The larger one, or the smaller one, and NaN if x is. On ARM, Highway's own would then take the number.
+HWY_INLINE Vec at_least(Vec bound, Vec x) {
+#if HWY_TARGET == HWY_NEON
+  return Vec(vmaxq_f32(bound.raw, x.raw));
+#else
+  return hn::Max(bound, x);  // in this order
+#endif
+}
+HWY_INLINE Vec at_most(Vec bound, Vec x) {
+#if HWY_TARGET == HWY_NEON
+  return Vec(vminq_f32(bound.raw, x.raw));
+#else
+  return hn::Min(bound, x);
+#endif
+}
+
 // 2^x for x <= 0 within 2 units in the last place; exactly 1 at 0, and never below 2^-125, so that attention
 // never computes with denormal numbers. NaN stays NaN. With n the integer nearest to x and f = x - n: 2^f comes from 1
 // + f q(f), whose q is the minimax polynomial on [-1/2, 1/2] for relative error (9e-8); 2^n has the exponent n + 127
@@ -161,7 +177,7 @@ constexpr float kLog2E = std::numbers::log2e_v<float>;
 HWY_INLINE Vec exp2_of(Vec x) {
   const Floats d;
   const Vec rounder = hn::Set(d, 0x1.8p23F + 127.0F);  // a sum with it has n + 127 in its lowest bits
-  x = hn::Max(hn::Set(d, -125.0F), x);                 // in this order NaN wins
+  x = at_least(hn::Set(d, -125.0F), x);
   const Vec shifted = hn::Add(x, rounder);
   const Vec f = hn::Sub(x, hn::Sub(shifted, rounder));
   Vec q = hn::Set(d, 0x1.5bba14p-10F);

@@ -355,7 +355,7 @@ constexpr Product kInt4Products[] = {
 constexpr Product kInt8GroupProducts[] = {
     int8_groups_tile<1>,  int8_groups_tile<2>,  int8_groups_tile<3>,
     int8_groups_tile<4>,  int8_groups_tile<5>,  int8_groups_tile<6>,
-#if HWY_TARGET == HWY_AVX3
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON
     int8_groups_tile<7>,  int8_groups_tile<8>,  int8_groups_tile<9>,
     int8_groups_tile<10>, int8_groups_tile<11>, int8_groups_tile<12>,
 #endif

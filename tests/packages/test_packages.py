@@ -22,7 +22,7 @@ import debian_root
 
 SOURCE = pathlib.Path(os.environ["HEED_SOURCE_DIR"])
 BUILD, CC = pathlib.Path(sys.argv[1]), sys.argv[2]
-INSTALLED = ("heed", "libheed0", "libheed-dev", "heed-server")
+INSTALLED = ["heed", "libheed0", "libheed-dev", "heed-server"]  # and python3-heed, where it is built
 LINES = "ein Hund läuft\nzwei Kinder spielen\n"
 
 
@@ -163,13 +163,17 @@ class LifeTest(PackagesTest):
             raise unittest.SkipTest(str(error).replace("\n", " "))
 
     @classmethod
+    def installed(cls):
+        return INSTALLED + (["python3-heed"] if "python3-heed" in cls.packages else [])
+
+    @classmethod
     def dependencies(cls):
         """The packages of Debian's that heed's name. With no others, dpkg shows that none is missing among these."""
         names = set()
-        for name in INSTALLED:
+        for name in cls.installed():
             depends = run("dpkg-deb", "--field", cls.packages[name], "Depends").stdout
             names |= {re.split(r"[ (]", one.strip())[0] for one in depends.split(",") if one.strip()}
-        return names - set(INSTALLED)
+        return names - set(cls.packages)
 
     def newer(self, name):
         """The same package with a higher version."""
@@ -207,7 +211,8 @@ class LifeTest(PackagesTest):
 
     def test_packages_live_and_leave_nothing(self):
         debian = self.debian
-        self.checked(debian.install(*(self.packages[name] for name in INSTALLED)))
+        names = self.installed()
+        self.checked(debian.install(*(self.packages[name] for name in names)))
 
         model = debian.root / "var/lib/heed/de-en"
         self.checked(run(os.environ["HEED_MAKE_MODEL"], model))
@@ -220,17 +225,21 @@ class LifeTest(PackagesTest):
                          "-lheed"))
         self.checked(debian.run("/translate", "/var/lib/heed/de-en", input=LINES))
 
+        if "python3-heed" in names:
+            code = "import heed; print(heed.Translator('/var/lib/heed/de-en').translate(['ein Hund läuft'])[0].text)"
+            self.assertEqual(self.checked(debian.run("python3", "-B", "-c", code)).stdout, expected.split("\n")[0] + "\n")
+
         settings = debian.root / "etc/heed/serve.toml"
         settings.write_text(settings.read_text() + '[model.de-en]\npath = "/var/lib/heed/de-en"\n')
         self.assertIn("de-en", self.serves())
 
-        self.checked(debian.install(*(self.newer(name) for name in INSTALLED)))
+        self.checked(debian.install(*(self.newer(name) for name in names)))
         self.assertIn('path = "/var/lib/heed/de-en"', settings.read_text())
         self.assertIn("de-en", self.serves())
         self.assertEqual(len(re.findall(r"(?m)^heed:", (debian.root / "etc/passwd").read_text())), 1)
 
-        listed = self.checked(debian.run("dpkg", "--listfiles", *INSTALLED)).stdout.split("\n")
-        self.checked(debian.run("dpkg", "--purge", *INSTALLED))
+        listed = self.checked(debian.run("dpkg", "--listfiles", *names)).stdout.split("\n")
+        self.checked(debian.run("dpkg", "--purge", *names))
         left = [name for name in listed if "heed" in name and (debian.root / name.lstrip("/")).exists()]
         self.assertEqual(left, [])
         self.assertFalse(settings.parent.exists())

@@ -47,6 +47,7 @@ LIVES_THERE = {
     "bench": ("heed bench", ""),
     "demo": ("heed demo", ""),
     "plan": ("heed plan", ""),
+    "propose": ("heed recipe", ""),
     "serve": ("heed serve: HTTP,", "interfaces, models"),
     "cli": ("a file a command; the only place that prints", ""),
 }

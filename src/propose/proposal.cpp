@@ -2,6 +2,7 @@
 
 #include "base/errors.h"
 #include "base/system/files.h"
+#include "base/system/threads.h"
 #include "propose/language_proposal.h"
 #include "propose/translation_proposal.h"
 
@@ -19,6 +20,7 @@ void require_files(const ProposalOptions& options) {
   require<ConfigError>(options.validation.empty() || options.validation.size() == (translates ? 2U : 1U), "recipe",
                        "--validation has {} files, expected {}", options.validation.size(),
                        translates ? "two: sources and targets" : "one");
+  thread_count(options.threads);  // throws for a number that makes no sense
   require<ConfigError>(options.minutes >= kLeastMinutes, "recipe",
                        "--minutes is {:g}, but reading text, a few updates and a validation need at least {:g}",
                        options.minutes, kLeastMinutes);

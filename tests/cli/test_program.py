@@ -11,7 +11,7 @@ from heed_cli import heed
 
 HELP_SECONDS = 0.030
 COMMANDS = ("bench", "bleu", "chat", "classify", "demo", "embed", "evaluate", "export", "fill", "generate",
-            "import", "inspect", "merge", "perplexity", "plan", "prepare", "quantize", "report", "score", "serve", "shortlist",
+            "import", "inspect", "merge", "perplexity", "plan", "prepare", "quantize", "recipe", "report", "score", "serve", "shortlist",
             "tag", "tokenizer", "train", "translate")
 
 
@@ -50,6 +50,7 @@ class Program(heed_cli.CliTest):
                  "generate": pair[:2], "inspect": (heed_cli.RECIPE, "--probe"), "perplexity": pair[:2],
                  "plan": (heed_cli.RECIPE,), "prepare": (heed_cli.RECIPE, "--out", self.path / "corpus"),
                  "quantize": (*pair[:2], "--out", self.path / "small"),
+                 "recipe": ("--source", files["source"], "--target", files["target"], "--out", self.path / "recipe"),
                  "report": (self.path / "model",), "score": (*pair, "--target", files["target"]),
                  "shortlist": (*pair, "--target", files["target"], "--out", self.path / "list"),
                  "train": (heed_cli.RECIPE, "--out", self.path / "run"), "translate": pair[:2]}

@@ -268,7 +268,9 @@ path = "{self.other}"
         statuses = {connection.recv(12)[9:] for connection in connections}
         for connection in connections:
             connection.close()
-        self.assertIn(b"429", statuses)
+        # 503 where the request still got a thread, but the model's lanes did not.
+        self.assertTrue(statuses & {b"429", b"503"}, statuses)
+        self.assertLessEqual(statuses, {b"200", b"429", b"503"})
         self.assertEqual(server.get("/health")[0], 200)
 
     def test_idle_clients_leave_room_where_few_files_may_be_open(self):

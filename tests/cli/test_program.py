@@ -11,7 +11,8 @@ from heed_cli import heed
 
 HELP_SECONDS = 0.030
 COMMANDS = ("bench", "bleu", "chat", "classify", "demo", "embed", "evaluate", "export", "fill", "generate",
-            "import", "inspect", "merge", "perplexity", "plan", "prepare", "quantize", "recipe", "report", "score", "serve", "shortlist",
+            "import", "inspect", "merge", "perplexity", "plan", "prepare", "quantize",
+            "recipe", "report", "score", "serve", "shortlist",
             "tag", "tokenizer", "train", "translate")
 
 

@@ -44,6 +44,7 @@ class Callbacks {
   explicit Callbacks(const heed_options& options);
 
   std::stop_token stop() const { return source_.get_token(); }
+  bool has_stopped() const { return stopped_; }  // a callback wanted it
   void token(size_t input, size_t sample, const ScoredToken& token);
   void piece(size_t input, size_t sample, std::string_view piece);
   void text(size_t input, size_t sample, const std::string& text);

@@ -123,7 +123,12 @@ heed_error* heed_translator_translate(const heed_translator* translator, const c
     reader.finish();
     found.interruption.stop = listener.callbacks.stop();
     const std::vector<std::string> texts = texts_of(lines, lengths, count, "lines");
-    *translations = translations_of(model.translate(texts, found, {}, &listener)).release();
+    std::unique_ptr<heed_texts> all = translations_of(model.translate(texts, found, {}, &listener));
+    // Also where all was done when a callback wanted it to end.
+    if (listener.callbacks.has_stopped()) {
+      throw heed::InterruptedError("translate: the callback stopped it");
+    }
+    *translations = all.release();
   });
 }
 

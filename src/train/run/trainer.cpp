@@ -114,7 +114,9 @@ std::optional<EndReason> Trainer::agreed_reason_to_end() {
   if (ranks().is_first()) {
     const std::optional<EndReason> reason = reason_to_end();
     decision.reason = reason ? static_cast<int64_t>(*reason) : decision.reason;
-    decision.share_of_time = recipe_.training.minutes > 0.0 ? std::min(1.0, seconds() / seconds_of_updates()) : 0.0;
+    // A validation that takes less time than the one before does not turn it back.
+    const double share = recipe_.training.minutes > 0.0 ? std::min(1.0, seconds() / seconds_of_updates()) : 0.0;
+    decision.share_of_time = std::max(share_of_time_, share);
   }
   ranks().all().broadcast(std::as_writable_bytes(std::span(&decision, 1)));
   share_of_time_ = decision.share_of_time;

@@ -30,7 +30,7 @@ void require_files(const ProposalOptions& options) {
 
 std::string propose_recipe(const ProposalOptions& options) {
   require_files(options);
-  const std::string recipe =
+  std::string recipe =
       options.task == ProposedTask::translation ? propose_translation(options) : propose_language_model(options);
   write_file(options.output, recipe);
   return recipe;

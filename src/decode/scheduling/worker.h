@@ -58,19 +58,6 @@ class Worker {
   // however few sources. They wait at most one step, and only beside many that are being written.
   bool gathers(int64_t waiting);
   void take(Call& call, Request& request);
-  bool wait_for_more(int64_t waiting, int64_t WT, int64_t WN, int64_t WR) {
-    if (waiting == 0) {
-      waited_ = 0;
-      return false;
-    }
-    if (requests() < WR || waiting >= WN || waited_ >= WT) {
-      waited_ = 0;
-      return false;
-    }
-    ++waited_;
-    return true;
-  }
-  int64_t waited_ = 0;
   // Finds the members that are to end in the next step, also because others of the same caller have failed.
   void look_at_calls();
 

@@ -9,12 +9,13 @@ packages_build=(
 )
 # To build and run its tests and benchmarks. PyTorch is the reference that results are compared with; without OpenBLAS it
 # multiplies with a BLAS that is fifty times slower. pybind11 is for the Python
-# module, patchelf for its wheel; iproute2 makes the links of bench/two_hosts; openssl makes certificates.
+# module, patchelf for its wheel; dpkg-dev and file
+# for Debian packages; iproute2 makes the links of bench/two_hosts; openssl makes certificates.
 packages_test=(
   clang-format
   libgtest-dev libgmock-dev libbenchmark-dev
   python3 python3-numpy python3-torch libopenblas0-openmp
-  pybind11-dev python3-dev patchelf binutils
+  pybind11-dev python3-dev patchelf binutils dpkg-dev file
   iproute2 openssl
 )
 # For the linter, the syntax of scripts, the sanitizers and the fuzzers, which only CI runs every time. mold links the

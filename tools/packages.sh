@@ -8,9 +8,8 @@ packages_build=(
   pkg-config libsentencepiece-dev libicu-dev zlib1g-dev libboost1.81-dev libssl-dev libopenmpi-dev openmpi-bin
 )
 # To build and run its tests and benchmarks. PyTorch is the reference that results are compared with; without OpenBLAS it
-# multiplies with a BLAS that is fifty times slower. pybind11 is for the Python
-# module, patchelf for its wheel; dpkg-dev and file
-# for Debian packages; iproute2 makes the links of bench/two_hosts; openssl makes certificates.
+# multiplies with a BLAS that is fifty times slower. pybind11 is for the Python module, patchelf for its wheel, dpkg-dev
+# and file for Debian packages; iproute2 makes the links of bench/two_hosts, and openssl certificates.
 packages_test=(
   clang-format
   libgtest-dev libgmock-dev libbenchmark-dev

@@ -115,14 +115,10 @@ Workload TextReader::workload() const {
 
 // Reads one batch.
 bool TextReader::take_turn(Backend& backend) {
-  EndedCalls calls;
-  std::unique_lock lock(mutex_);
-  drop_ended_calls(calls);
-  std::vector<Part> parts = next_batch();
+  std::vector<Part> parts = begin_batch();
   if (parts.empty()) {
     return false;
   }
-  lock.unlock();
   try {
     run(parts, backend);
   } catch (...) {
@@ -130,9 +126,18 @@ bool TextReader::take_turn(Backend& backend) {
       part.failure = std::current_exception();
     }
   }
-  lock.lock();
+  EndedCalls calls;
+  const std::lock_guard lock(mutex_);
   std::ranges::for_each(parts, [&](const Part& part) { end(part, calls); });
   return !waiting_.empty();
+}
+
+// Calls that end before it need not wait for it.
+std::vector<TextReader::Part> TextReader::begin_batch() {
+  EndedCalls calls;
+  const std::lock_guard lock(mutex_);
+  drop_ended_calls(calls);
+  return next_batch();
 }
 
 // Nobody reads what is left of a call that is interrupted or has failed.

@@ -73,6 +73,7 @@ class TextReader {
   };
 
   bool take_turn(Backend& backend);
+  std::vector<Part> begin_batch();
   void drop_ended_calls(EndedCalls& calls);
   std::vector<Part> next_batch();
   void run(std::span<Part> parts, Backend& backend) const;

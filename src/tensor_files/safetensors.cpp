@@ -78,23 +78,25 @@ std::string header_text(std::span<const TensorSource> tensors, const std::vector
   return text + header;
 }
 
-// Returns their checksum.
-std::string write_tensors(AtomicFile& file, std::span<const TensorSource> tensors, const std::vector<uint64_t>& ends,
-                          const std::string& where) {
-  Checksum checksum;
+// Adds what it writes to the checksum, if there is one.
+void write_tensors(AtomicFile& file, std::span<const TensorSource> tensors, const std::vector<uint64_t>& ends,
+                   Checksum* checksum, const std::string& where) {
   uint64_t written = 0;
   for (size_t i = 0; i < tensors.size(); ++i) {
     tensors[i].bytes([&](std::span<const std::byte> bytes) {
       require(bytes.size() <= ends[i] - written, where, "tensor '{}' gives more bytes than its shape holds",
               shown(tensors[i].name));
       file.write(bytes.data(), bytes.size());
-      checksum.add_part(bytes);
+      if (checksum != nullptr) {
+        checksum->add_part(bytes);
+      }
       written += bytes.size();
     });
-    checksum.end_parts();
+    if (checksum != nullptr) {
+      checksum->end_parts();
+    }
     require(written == ends[i], where, "tensor '{}' gives {} bytes too few", shown(tensors[i].name), ends[i] - written);
   }
-  return checksum.text();
 }
 
 std::string checksum_of(std::span<const TensorSource> tensors) {
@@ -164,7 +166,7 @@ void write_safetensors(const std::filesystem::path& target, std::span<const Tens
   const std::vector<uint64_t> ends = lay_out(tensors, where);
   AtomicFile file(target);
   file.write(header_text(tensors, ends, metadata, where));
-  write_tensors(file, tensors, ends, where);
+  write_tensors(file, tensors, ends, nullptr, where);
   file.commit();
 }
 
@@ -175,23 +177,22 @@ void write_checked_safetensors(const std::filesystem::path& target, std::span<co
   const std::string where = target.string();
   const std::vector<uint64_t> ends = lay_out(tensors, where);
   AtomicFile file(target);
-  metadata[kChecksum] = file.in_place() ? checksum_of(tensors) : Checksum().text();
+  Checksum checksum;
+  metadata[kChecksum] = file.in_place() ? checksum_of(tensors) : checksum.text();
   file.write(header_text(tensors, ends, metadata, where));
-  const std::string checksum = write_tensors(file, tensors, ends, where);
+  write_tensors(file, tensors, ends, file.in_place() ? nullptr : &checksum, where);
   if (!file.in_place()) {
-    metadata[kChecksum] = checksum;
+    metadata[kChecksum] = checksum.text();
     file.replace_beginning(header_text(tensors, ends, metadata, where));
   }
   file.commit();
 }
 
 std::string checksum_of_tensors(const TensorFile& file) {
-  Checksum checksum;
-  for (const StoredTensor& tensor : file.tensors()) {
-    tensor_source(file, tensor).bytes([&](std::span<const std::byte> bytes) { checksum.add_part(bytes); });
-    checksum.end_parts();
-  }
-  return checksum.text();
+  std::vector<TensorSource> sources;
+  std::ranges::transform(file.tensors(), std::back_inserter(sources),
+                         [&file](const StoredTensor& tensor) { return tensor_source(file, tensor); });
+  return checksum_of(sources);
 }
 
 void require_checksum(const TensorFile& file) {

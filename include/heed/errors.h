@@ -34,6 +34,12 @@ class IoError : public Error {
   using Error::Error;
 };
 
+// It has no memory for this, or none within the limits of the process.
+class MemoryError : public IoError {
+ public:
+  using IoError::IoError;
+};
+
 // A computation produced an infinity or NaN.
 class NumericError : public Error {
  public:

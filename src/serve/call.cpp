@@ -79,11 +79,10 @@ std::optional<double> number_in(const HttpRequest& request, std::string_view nam
 
 // What the system says where a process may have no more memory or threads.
 bool lacks_resources(const std::exception& error) {
-  const bool is_refused = dynamic_cast<const IoError*>(&error) != nullptr &&
-                          std::string_view(error.what()).starts_with("memory: ");  // to a model's backend
   const auto* const of_system = dynamic_cast<const std::system_error*>(&error);
-  return is_refused || (of_system != nullptr && (of_system->code() == std::errc::resource_unavailable_try_again ||
-                                                 of_system->code() == std::errc::not_enough_memory));
+  return dynamic_cast<const MemoryError*>(&error) != nullptr ||
+         (of_system != nullptr && (of_system->code() == std::errc::resource_unavailable_try_again ||
+                                   of_system->code() == std::errc::not_enough_memory));
 }
 
 }  // namespace

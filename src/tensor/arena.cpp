@@ -59,7 +59,7 @@ int64_t whole_pages(int64_t bytes) {
 
 Arena::Arena(Backing backing) : backing_(backing) {
   if (backing == Backing::none) {
-    require<IoError>(add_range(kWritable), "memory", "the system refused {} bytes", kWritable);
+    require<MemoryError>(add_range(kWritable), "memory", "the system refused {} bytes", kWritable);
   }
 }
 
@@ -102,8 +102,8 @@ Arena::Block Arena::allocate(int64_t bytes) {
   if (bytes == 0) {
     return block;
   }
-  require<IoError>(bytes <= kMost || backing_ == Backing::none, "memory",
-                   "a block of {} bytes, more than can be addressed", bytes);
+  require<MemoryError>(bytes <= kMost || backing_ == Backing::none, "memory",
+                       "a block of {} bytes, more than can be addressed", bytes);
   const std::unique_lock lock = locked();
   block.bytes_ = round_up(bytes, source_ != nullptr ? kDeviceAlignment : kAlignment);
   block.address_ = take(block.bytes_);
@@ -162,7 +162,8 @@ void Arena::grow_for(int64_t bytes) {
   if (!grown && source_ != nullptr) {
     source_->refuse(whole_pages(missing), in_use_);
   }
-  require<IoError>(grown, "memory", "the system refused {} more bytes beside {} in use", whole_pages(missing), in_use_);
+  require<MemoryError>(grown, "memory", "the system refused {} more bytes beside {} in use", whole_pages(missing),
+                       in_use_);
 }
 
 bool Arena::extend(int64_t bytes) {

@@ -117,7 +117,7 @@ Tensor::Tensor(Shape shape, DType type) : shape_(shape), type_(type) {
   // A whole number of cache lines, at least one, so that an empty tensor still has an address.
   const size_t size = (static_cast<size_t>(bytes()) / 64 + 1) * 64;
   own_ = {zeroed_memory(size), Free{size >= kMapped ? size : 0}};
-  require<IoError>(own_ != nullptr, "memory", "the system refused {} bytes for {}{}", size, name_of(type), shape);
+  require<MemoryError>(own_ != nullptr, "memory", "the system refused {} bytes for {}{}", size, name_of(type), shape);
   address_ = own_.get();
 }
 

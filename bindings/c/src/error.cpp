@@ -30,6 +30,7 @@ int code_of(const std::exception& error) {
       {is(static_cast<ArgumentError*>(nullptr)), HEED_ERROR_ARGUMENT},
       {is(static_cast<ConfigError*>(nullptr)), HEED_ERROR_CONFIG},
       {is(static_cast<FormatError*>(nullptr)), HEED_ERROR_FORMAT},
+      {is(static_cast<MemoryError*>(nullptr)), HEED_ERROR_MEMORY},
       {is(static_cast<IoError*>(nullptr)), HEED_ERROR_IO},
       {is(static_cast<std::filesystem::filesystem_error*>(nullptr)), HEED_ERROR_IO},
       {is(static_cast<NumericError*>(nullptr)), HEED_ERROR_NUMERIC},

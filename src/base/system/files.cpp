@@ -23,7 +23,12 @@ constexpr size_t kMaxFileBytes = size_t{1} << 30;  // of a file that is read as 
 constexpr int kMaxLinks = 40;                      // followed one after another; the system's own limit
 
 [[noreturn]] void refuse(const std::filesystem::path& path, std::string_view action) {
-  fail<IoError>(path.string(), "cannot {}: {}", action, std::strerror(errno));
+  const int reason = errno;
+  const std::string found = fmt::format("cannot {}: {}", action, std::strerror(reason));
+  if (reason == ENOMEM) {
+    fail<MemoryError>(path.string(), "{}", found);
+  }
+  fail<IoError>(path.string(), "{}", found);
 }
 
 // Closes its descriptor.

@@ -71,6 +71,8 @@ void load_from_path(ModelStore& models, const ModelSettings& settings) {
     refuse_field("path", "{}", error.what());
   } catch (const FormatError& error) {
     refuse_field("path", "{}", error.what());
+  } catch (const MemoryError&) {
+    throw;  // another path would not help
   } catch (const IoError& error) {
     refuse_field("path", "{}", error.what());
   } catch (const std::filesystem::filesystem_error& error) {

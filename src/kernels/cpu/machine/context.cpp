@@ -20,7 +20,7 @@ std::byte* Scratch::reserve_bytes(int64_t bytes) {
     const int64_t rounded = round_up(bytes, 4096);
     memory_.reset();
     memory_.reset(static_cast<std::byte*>(std::aligned_alloc(4096, static_cast<size_t>(rounded))));
-    require<IoError>(memory_ != nullptr, "memory", "the system refused {} bytes of scratch", rounded);
+    require<MemoryError>(memory_ != nullptr, "memory", "the system refused {} bytes of scratch", rounded);
     bytes_ = rounded;
   }
   return memory_.get();

@@ -110,6 +110,16 @@ void copy_rows(const Tensor& from, std::span<const int32_t> rows, const Tensor& 
   }
 }
 
+template <class GroupPanels>
+void read_groups(const GroupPanels& from, const PackedIntegers& to) {
+  for (int64_t r = 0; r < to.rows(); ++r) {
+    for (int64_t c = 0; c < to.columns(); ++c) {
+      set(to.values.view(), r, c, from.value(r, c));
+      set(to.scales.view(), r, c / to.group(), from.scale(r, c));
+    }
+  }
+}
+
 }  // namespace
 
 PackedMatrix::PackedMatrix(const PackedMatrix& from, std::span<const int32_t> rows)
@@ -174,12 +184,7 @@ PackedIntegers::PackedIntegers(const Int8GroupPanels& from)
       values(from.shape, DType::i8),
       scales({from.shape.rows(), from.shape.columns() / kInt8Group}, DType::f32),
       in_groups(true) {
-  for (int64_t r = 0; r < rows(); ++r) {
-    for (int64_t c = 0; c < columns(); ++c) {
-      set(values.view(), r, c, from.value(r, c));
-      set(scales.view(), r, c / kInt8Group, from.scale(r, c));
-    }
-  }
+  read_groups(from, *this);
 }
 
 PackedIntegers::PackedIntegers(const Int4Panels& from)
@@ -187,12 +192,7 @@ PackedIntegers::PackedIntegers(const Int4Panels& from)
       values(from.shape, DType::i8),
       scales({from.shape.rows(), from.shape.columns() / kInt4Group}, DType::f32),
       in_groups(true) {
-  for (int64_t r = 0; r < rows(); ++r) {
-    for (int64_t c = 0; c < columns(); ++c) {
-      set(values.view(), r, c, from.value(r, c));
-      set(scales.view(), r, c / kInt4Group, from.scale(r, c));
-    }
-  }
+  read_groups(from, *this);
 }
 
 // A row's integers and their scale, in float, as the kernels compute them: all of them round alike.

@@ -1,5 +1,7 @@
 """The language models of GGUF files: settings that llama.cpp's metadata can say."""
 
+import copy
+
 import catalogue_decoders as source
 import decoders
 import decoders_other as other
@@ -7,6 +9,7 @@ import gguf_files
 import torch
 import vocabularies
 from model import Decoder
+from parts import Reading, in_eight_bits
 
 
 class GgufDecoder(Decoder):
@@ -28,6 +31,13 @@ class GgufDecoder(Decoder):
                 # Rows keep their order within a block of columns, so that they may be permuted afterwards.
                 store.tensors[name] = gguf_files.in_blocks(tensor, self.blocks)[1]
         return store
+
+    def more_outputs(self, store, case):
+        if self.blocks != gguf_files.Q8_0:
+            return {}
+        rounding = copy.copy(store)
+        rounding.inputs = in_eight_bits
+        return {"logits_of_inputs_in_eight_bits": self.run(rounding, Reading(), case)["logits"]}
 
     def write_files(self, folder, store):
         gguf_files.write_model(folder / "model.gguf", self, store)

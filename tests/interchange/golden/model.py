@@ -67,6 +67,10 @@ class Model:
         last = self.config["vocab_size"] - self.reserved
         return torch.randint(self.reserved, last, (count,), generator=generator).tolist()
 
+    def more_outputs(self, store, case):
+        """What a case has beside what run() gives."""
+        return {}
+
     def continuations(self, store, attempts):
         return {}
 

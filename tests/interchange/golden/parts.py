@@ -27,6 +27,7 @@ class Store:
 
     def __init__(self, seed, dtype=torch.float32, loud=None):
         self.seed, self.dtype, self.loud, self.tensors = seed, dtype, loud, {}
+        self.inputs = lambda x: x  # of linear(), as they are multiplied
 
     def __call__(self, name, *shape, deviation=0.35, mean=0.0):
         if name not in self.tensors:
@@ -54,8 +55,14 @@ class Reading:
 
 def linear(w, name, x, outputs, bias=True):
     """x Wᵀ + b, with W stored as [outputs, inputs]."""
-    y = x @ w(name + ".weight", outputs, x.shape[-1]).T
+    y = w.inputs(x) @ w(name + ".weight", outputs, x.shape[-1]).T
     return y + w(name + ".bias", outputs) if bias else y
+
+
+def in_eight_bits(x):
+    """Each row x as s round(x / s), where s = max |x| / 127."""
+    scales = x.abs().amax(-1, keepdim=True) / 127
+    return (x / scales).round() * scales
 
 
 def layer_norm(w, name, x, eps, bias=True):

@@ -234,6 +234,9 @@ TEST(CFaults, OptionsAreRefusedWithTheirName) {
   heed_translator* second = nullptr;
   EXPECT_EQ(message_of(heed_translator_open(CModels::made().translator().c_str(), listening.get(), &second)),
             "heed_options: this call tells no callback of anything");
+  EXPECT_EQ(message_of(heed_translator_open(CModels::made().translator().c_str(),
+                                            make_options({{HEED_PREFIX_BYTES, 1000}}).get(), &second)),
+            "HEED_PREFIX_BYTES: means nothing to this call");
 }
 
 #if !defined(HEED_SANITIZED)

@@ -64,7 +64,8 @@ class LibraryTest(unittest.TestCase):
     def test_numbers_of_the_header_stay(self):
         header = (BINDING / "heed.h").read_text()
         numbers = re.findall(r"^\s+(HEED_\w+) = (\d+)", header, re.MULTILINE)
-        self.assertEqual(len({number for name, number in numbers if "ERROR" not in name and name != "HEED_OK"}), 63)
+        options = [number for name, number in numbers if "ERROR" not in name and name != "HEED_OK"]
+        self.assertEqual(len(set(options)), len(options))
         kept = "".join(f"{name} {number}\n" for name, number in numbers)
         self.assertEqual(kept, (BINDING / "numbers.txt").read_text())
 

@@ -123,7 +123,7 @@ class BundleTest(unittest.TestCase):
         link = self.path / "heed"
         link.symlink_to(self.tree / "bin" / "heed")
         for program in (self.tree / "bin" / "heed", link):
-            found = run(program, "translate", "--model", self.model, input=LINES, env={"PATH": "/usr/bin:/bin"})
+            found = run(program, "translate", "--model", self.model, input=LINES, env=debian_root.ENVIRONMENT)
             self.assertEqual((found.returncode, found.stdout, found.stderr), (0, self.expected, ""))
         libraries = self.tree / "lib" / "heed"
         listed = run(libraries / "ld-linux-x86-64.so.2", "--library-path", libraries, "--list", libraries / "heed").stdout

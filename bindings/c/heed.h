@@ -86,7 +86,7 @@ enum heed_option {
   HEED_THREADS = 2,        /* i  0: one per processor */
   HEED_DEVICE = 3,         /* t  "cpu", "cuda", "cuda:1" */
   HEED_CACHE = 4,          /* t  keys and values: "auto", "bf16", "int8" */
-  HEED_PREFIX_BYTES = 5,   /* i  for what prompts begin with in common */
+  HEED_PREFIX_BYTES = 5,   /* i  a generator's: for what prompts begin with in common */
   HEED_CONTEXT_LENGTH = 6, /* i  tokens that the model takes, if more than its own */
   HEED_ROTARY_SCALING = 7, /* t  "none", "linear", "ntk", "yarn", "llama3" */
   HEED_ENSEMBLE = 8,       /* t+ directories of other models */
@@ -205,7 +205,7 @@ HEED_CHECKED heed_error* heed_texts_inputs(const heed_texts* texts, size_t* coun
 HEED_CHECKED heed_error* heed_texts_samples(const heed_texts* texts, size_t input, size_t* count);
 HEED_CHECKED heed_error* heed_texts_text(const heed_texts* texts, size_t input, size_t sample, const char** text,
                                          size_t* length);
-/* Of a translation, what the search compares; of a completion, its log-probability. */
+/* For a translation, what the search compares; for a completion, its log-probability. */
 HEED_CHECKED heed_error* heed_texts_score(const heed_texts* texts, size_t input, size_t sample, double* score);
 HEED_CHECKED heed_error* heed_texts_log_probability(const heed_texts* texts, size_t input, size_t sample,
                                                     double* log_probability);
@@ -279,7 +279,7 @@ HEED_CHECKED heed_error* heed_generator_threads(const heed_generator* generator,
 HEED_CHECKED heed_error* heed_generator_generate(const heed_generator* generator, const char* const* prompts,
                                                  const size_t* lengths, size_t count, const heed_options* options,
                                                  heed_texts** completions);
-/* Of HEED_MARKS and HEED_TOO_LONG, as heed_generator_generate() would read the prompt. */
+/* As heed_generator_generate() reads the prompt; takes HEED_MARKS and HEED_TOO_LONG. */
 HEED_CHECKED heed_error* heed_generator_count_tokens(const heed_generator* generator, const char* prompt, size_t length,
                                                      const heed_options* options, int64_t* count);
 HEED_CHECKED heed_error* heed_generator_attention(const heed_generator* generator, const char* prompt, size_t length,

@@ -64,7 +64,11 @@ func run(model string) error {
 }
 
 func main() {
-	if err := run(os.Args[1]); err != nil {
+	model := "model"
+	if len(os.Args) > 1 {
+		model = os.Args[1]
+	}
+	if err := run(model); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

@@ -49,6 +49,14 @@ struct LoadedTokenizer::State {
     require<ConfigError>(id != kNoToken, "tokenizer", "it has no {}", name);
     return {id};
   }
+
+  // FormatError for a number that no token has.
+  TokenId token(int32_t number, std::string_view where) const {
+    const int64_t vocabulary = tokenizer->vocabulary_size();
+    require<FormatError>(number >= 0 && number < vocabulary, where, "token {} is outside the vocabulary of {}", number,
+                         vocabulary);
+    return TokenId(number);
+  }
 };
 
 LoadedTokenizer::LoadedTokenizer(const std::string& path) : state_(new State{load_tokenizer(path)}) {}
@@ -88,13 +96,10 @@ std::optional<std::vector<int32_t>> LoadedTokenizer::encode(std::string_view tex
 }
 
 std::string LoadedTokenizer::decode(std::span<const int32_t> tokens, std::string_view where) const {
-  const int64_t vocabulary = state_->tokenizer->vocabulary_size();
   std::vector<TokenId> ids;
   ids.reserve(tokens.size());
   for (const int32_t token : tokens) {
-    require<FormatError>(token >= 0 && token < vocabulary, where, "token {} is outside the vocabulary of {}", token,
-                         vocabulary);
-    ids.emplace_back(token);
+    ids.push_back(state_->token(token, where));
   }
   return state_->tokenizer->decode(ids);
 }
@@ -102,7 +107,7 @@ std::string LoadedTokenizer::decode(std::span<const int32_t> tokens, std::string
 TokenizerTrace LoadedTokenizer::trace(std::string_view text) const { return trace_of(*state_->tokenizer, text); }
 
 std::string LoadedTokenizer::piece(int32_t token) const {
-  return std::string(state_->tokenizer->piece(TokenId(token)));
+  return std::string(state_->tokenizer->piece(state_->token(token, "tokens")));
 }
 
 int32_t LoadedTokenizer::token(std::string_view piece, std::string_view where) const {

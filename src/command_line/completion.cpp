@@ -57,8 +57,6 @@ std::string quoted_for_fish(const std::string& text) {
 
 std::string_view kind_of_path(const Option& option) { return option.value == "DIR" ? "directory" : "file"; }
 
-bool has_words(const Option& option) { return !option.names.empty() || option.takes_path(); }
-
 std::string bash_values(const Place& place) {
   std::string text;
   for (const Option& option : place.command->options) {
@@ -203,7 +201,7 @@ complete -c heed -n __heed_is -f
 std::string fish_option(const Option& option, const std::string& condition) {
   std::string text = fmt::format("complete -c heed -n {} -l {}", condition, option.name.substr(2));
   if (option.takes != Takes::nothing) {
-    text += has_words(option) && option.names.empty() ? " -r -F" : " -x";
+    text += option.takes_path() ? " -r -F" : " -x";
   }
   if (!option.names.empty()) {
     text += fmt::format(" -a {}", quoted_for_fish(fmt::format("{}", fmt::join(option.names, " "))));

@@ -70,7 +70,7 @@ ManualPage page_of(const Subject& subject, const std::string& version) {
   if (!command.footer.empty()) {
     text += fmt::format(".SH NOTES\n.nf\n{}\n.fi\n", in_roff(command.footer));
   }
-  text += ".SH EXIT STATUS\n0, or 2 after an error, of which a line on the standard error output tells.\n";
+  text += ".SH EXIT STATUS\n0, or 2 after an error, which a line on the standard error output describes.\n";
   return {name + ".1", text + (subject.beside.empty() ? "" : references(subject.beside))};
 }
 

@@ -120,8 +120,9 @@ class SelfDescribe(heed_cli.CliTest):
         script = self.completion("fish")
         if not shutil.which("fish"):
             self.skipTest("no fish")
+        self.file("recipe.toml", "")
         lines = [" ".join(("heed", *words, "--")) for words in self.places]
-        lines += ["heed tokenizer ", "heed translate --precision ", "heed train "]
+        lines += ["heed tokenizer ", "heed translate --precision ", "heed train re"]
         program = f"source {script}\n" + "".join(f"complete -C '{line}'; echo =\n" for line in lines)
         result = subprocess.run(["fish", "--no-config", "-c", program], capture_output=True, text=True, timeout=120, cwd=self.path,
                                 env={**os.environ, "HOME": str(self.path)})
@@ -131,6 +132,7 @@ class SelfDescribe(heed_cli.CliTest):
             self.assertEqual(set(found), options_in_help(self.help[words]), words)
         self.assertEqual(offers[len(self.places)], ["decode", "encode", "inspect", "train"])
         self.assertEqual(sorted(offers[len(self.places) + 1]), ["auto", "bf16", "f32"])
+        self.assertEqual(offers[len(self.places) + 2], ["recipe.toml"])
 
 
 if __name__ == "__main__":

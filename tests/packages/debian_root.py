@@ -6,6 +6,9 @@ import pathlib
 import shutil
 import subprocess
 
+# What programs find in their environment. Texts depend on the instruction set.
+ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8",
+               **{name: value for name, value in os.environ.items() if name == "HEED_CPU"}}
 MIRROR = os.environ.get("HEED_DEBIAN_MIRROR", "http://deb.debian.org/debian")
 
 
@@ -48,8 +51,8 @@ class DebianRoot:
         return ["chroot", str(self.root), *map(str, words)]
 
     def run(self, *words, **options):
-        environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8"}
-        return subprocess.run(self.command(*words), capture_output=True, text=True, timeout=200, env=environment, **options)
+        return subprocess.run(self.command(*words), capture_output=True, text=True, timeout=200,
+                              env={**ENVIRONMENT, "DEBIAN_FRONTEND": "noninteractive"}, **options)
 
     def install(self, *packages):
         """Installs .deb files with dpkg."""

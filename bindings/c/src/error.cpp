@@ -45,6 +45,15 @@ int code_of(const std::exception& error) {
   return found == std::end(kinds) ? HEED_ERROR_OTHER : found->code;
 }
 
+// On one line, whatever the quoted words contain. Those of the standard library get the form of heed's own.
+std::string line_of(const std::exception& error) {
+  const auto* refused = dynamic_cast<const std::filesystem::filesystem_error*>(&error);
+  std::string line = refused == nullptr ? error.what() : refused->path1().string() + ": " + refused->code().message();
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; };
+  std::ranges::replace_if(line, is_control, ' ');
+  return line;
+}
+
 }  // namespace
 
 heed_error* current_error() noexcept {
@@ -54,7 +63,7 @@ heed_error* current_error() noexcept {
     } catch (const std::bad_alloc&) {
       return &no_memory;
     } catch (const std::exception& error) {
-      return std::make_unique<heed_error>(heed_error{code_of(error), error.what()}).release();
+      return std::make_unique<heed_error>(heed_error{code_of(error), line_of(error)}).release();
     } catch (...) {
       return std::make_unique<heed_error>(heed_error{HEED_ERROR_OTHER, "an exception of an unknown type"}).release();
     }

@@ -23,7 +23,7 @@ constexpr std::array<NamedValue<PromptMarks>, 2> kPromptMarksNames{
     {{"added", PromptMarks::added}, {"spelled", PromptMarks::spelled}}};
 
 void read_prompt_options(OptionReader& options, GenerationOptions& generation) {
-  options.named(HEED_TOO_LONG, generation.too_long, kTooLongNames);
+  options.named(HEED_TOO_LONG, generation.too_long, kTooLongChoices);
   options.named(HEED_MARKS, generation.marks, kPromptMarksNames);
 }
 
@@ -100,6 +100,7 @@ heed_error* heed_generator_open(const char* directory, const heed_options* optio
     OptionReader reader(options);
     heed::InferenceOptions inference = inference_options(reader);
     add_writing_options(reader, inference);
+    reader.integer(HEED_PREFIX_BYTES, inference.prefix_bytes);
     const heed::DraftOptions drafts = draft_options(reader);
     reader.finish();
     *generator =

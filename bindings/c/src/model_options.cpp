@@ -14,7 +14,6 @@ InferenceOptions inference_options(OptionReader& options) {
 
 void add_writing_options(OptionReader& options, InferenceOptions& inference) {
   options.named(HEED_CACHE, inference.cache, kCacheTypeNames);
-  options.integer(HEED_PREFIX_BYTES, inference.prefix_bytes);
   options.texts(HEED_ENSEMBLE, inference.ensemble);
 }
 

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "heed/version.h"
-#include "options.h"
+#include "model_options.h"
 
 struct heed_tokenizer {
   heed::LoadedTokenizer tokenizer;
@@ -45,10 +45,7 @@ heed_error* heed_tokenizer_encode(const heed_tokenizer* tokenizer, const char* t
     if (reader.has(HEED_MAX_TOKENS)) {
       reader.integer(HEED_MAX_TOKENS, encoding.max_length.emplace());
     }
-    reader.named(HEED_TOO_LONG, encoding.too_long, heed::kTooLongNames);
-    if (encoding.too_long == heed::TooLong::drop) {
-      throw heed::ConfigError("HEED_TOO_LONG: 'drop' leaves no tokens");
-    }
+    reader.named(HEED_TOO_LONG, encoding.too_long, kTooLongChoices);
     reader.finish();
     const auto found = loaded.encode(text_of(text, length, "text"), encoding).value();
     auto copy = std::make_unique<int32_t[]>(found.size());

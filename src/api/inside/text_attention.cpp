@@ -43,6 +43,7 @@ class MapTaker {
     };
     require<ConfigError>(all_within(request.layers, into_.layers), "layers", "the model has {} of this kind", layers);
     require<ConfigError>(all_within(request.heads, into_.heads), "heads", "the model has {}", into_.heads);
+    require<ConfigError>(request.at_most >= 0, "size of maps", "expected at least 0, found {}", request.at_most);
     const int64_t rows = std::ssize(into_.rows), columns = std::ssize(into_.columns);
     require<ConfigError>(rows * columns * into_.heads <= kMostHeld, "attention",
                          "a layer has {} weights for this text, more than the {} that fit",

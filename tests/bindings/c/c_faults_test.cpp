@@ -209,6 +209,15 @@ TEST(CFaults, ErrorsHaveTheCodesOfTheCppTypes) {
   EXPECT_EQ(texts, nullptr);
 }
 
+TEST(CFaults, AMessageIsOneLineThatBeginsWithTheFile) {
+  heed_translator* translator = nullptr;
+  EXPECT_EQ(message_of(heed_translator_open("no\nsuch\tfolder", nullptr, &translator)),
+            "no such folder: there is no such model directory");
+  const std::string long_name(5000, 'a');
+  EXPECT_EQ(message_of(heed_translator_open(long_name.c_str(), nullptr, &translator)),
+            long_name + ": File name too long");
+}
+
 TEST(CFaults, OptionsAreRefusedWithTheirName) {
   const OptionsOwner options = make_options();
   EXPECT_EQ(message_of(heed_options_set_int(options.get(), 1000, 1)), "heed_options: there is no option 1000");
@@ -234,6 +243,9 @@ TEST(CFaults, OptionsAreRefusedWithTheirName) {
   heed_translator* second = nullptr;
   EXPECT_EQ(message_of(heed_translator_open(CModels::made().translator().c_str(), listening.get(), &second)),
             "heed_options: this call tells no callback of anything");
+  EXPECT_EQ(message_of(heed_translator_open(CModels::made().translator().c_str(),
+                                            make_options({{HEED_PREFIX_BYTES, 1000}}).get(), &second)),
+            "HEED_PREFIX_BYTES: means nothing to this call");
 }
 
 #if !defined(HEED_SANITIZED)

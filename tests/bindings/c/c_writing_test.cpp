@@ -108,6 +108,10 @@ TEST(CApi, ScoresAndShowsAttention) {
   EXPECT_NE(norms, nullptr);
   EXPECT_EQ(message_of(heed_attention_norms(attention, 4, &norms)), "map 4 of 4");
   heed_attention_free(attention);
+  HEED_EXPECT_OK(heed_options_set_int(options.get(), HEED_ATTENTION_SIZE, -1));
+  EXPECT_EQ(message_of(heed_translator_attention(translator.get(), lines[0], HEED_TERMINATED, targets[0],
+                                                 HEED_TERMINATED, options.get(), &attention)),
+            "size of maps: expected at least 0, found -1");
 }
 
 struct Heard {
@@ -245,7 +249,11 @@ TEST(CApi, TokenizesAndBack) {
   const OptionsOwner few = make_options({{HEED_MAX_TOKENS, 1}});
   EXPECT_EQ(code_of(heed_tokenizer_encode(tokenizer, "a dog runs", HEED_TERMINATED, few.get(), &ids, &count)),
             HEED_ERROR_FORMAT);
+  HEED_EXPECT_OK(heed_options_set_text(few.get(), HEED_TOO_LONG, "drop", HEED_TERMINATED));
+  EXPECT_EQ(message_of(heed_tokenizer_encode(tokenizer, "a dog runs", HEED_TERMINATED, few.get(), &ids, &count)),
+            "HEED_TOO_LONG: 'drop' is none of refuse, truncate");
   EXPECT_EQ(ids, nullptr);
+  EXPECT_EQ(code_of(heed_tokenizer_piece(tokenizer, -1, &text, nullptr)), HEED_ERROR_FORMAT);
   int64_t size = 0;
   HEED_EXPECT_OK(heed_tokenizer_size(tokenizer, &size));
   EXPECT_GT(size, 100);

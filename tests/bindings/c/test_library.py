@@ -33,8 +33,9 @@ class LibraryTest(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         cls.path = pathlib.Path(folder.name)
         cls.translator, cls.writer = cls.path / "translator", cls.path / "writer"
+        # Room for what random weights write, which has many tokens when it is read again.
         for arguments in ([cls.translator], [cls.writer, "architecture=causal-lm"]):
-            subprocess.run([os.environ["HEED_MAKE_MODEL"], *map(str, arguments)], check=True)
+            subprocess.run([os.environ["HEED_MAKE_MODEL"], *map(str, arguments), "max_length=512"], check=True)
 
     def checked(self, *command, **options):
         done = run(*command, **options)
@@ -64,7 +65,8 @@ class LibraryTest(unittest.TestCase):
     def test_numbers_of_the_header_stay(self):
         header = (BINDING / "heed.h").read_text()
         numbers = re.findall(r"^\s+(HEED_\w+) = (\d+)", header, re.MULTILINE)
-        self.assertEqual(len({number for name, number in numbers if "ERROR" not in name and name != "HEED_OK"}), 63)
+        options = [number for name, number in numbers if "ERROR" not in name and name != "HEED_OK"]
+        self.assertEqual(len(set(options)), len(options))
         kept = "".join(f"{name} {number}\n" for name, number in numbers)
         self.assertEqual(kept, (BINDING / "numbers.txt").read_text())
 
@@ -99,9 +101,7 @@ class LibraryTest(unittest.TestCase):
         program = self.example("generate")
         found = self.checked(program, self.writer, "a dog", "5").stdout
         self.assertRegex(found, r"(?s)^.*\n\((length|end)\)\n$")
-        long = self.checked(program, self.writer, "a dog").stdout
-        if len(long) > 230:
-            self.assertIn("(cancelled)", long)
+        self.assertTrue(self.checked(program, self.writer, "a dog").stdout.endswith("\n(cancelled)\n"))
 
     def test_the_example_in_c_encodes(self):
         found = self.checked(self.example("encode"), self.translator, "ein Hund", "ein Hund", "zwei Kinder").stdout.splitlines()

@@ -8,6 +8,7 @@
 Models are heed's own directories, or those of Hugging Face, GGUF, CTranslate2 and Marian.
 """
 
+import json
 import os
 import queue
 import tempfile
@@ -43,11 +44,6 @@ def similarity(a, b):
     return numpy.where(lengths > 0, (a @ b.T) / numpy.where(lengths > 0, lengths, 1), 0)
 
 
-def _similarity(self, a, b):
-    """The cosines of the angles between embeddings; as heed.similarity()."""
-    return similarity(a, b)
-
-
 def _stream(self, prompt, **options):
     """Yields the text that continues the prompt, piece by piece. Closing the iterator ends the text."""
     if not isinstance(prompt, str):
@@ -77,14 +73,18 @@ def _stream(self, prompt, **options):
 
 def _chat(self, messages, **options):
     """The model's answer to a conversation, a list of {"role": ..., "content": ...}, by its chat template."""
+    try:
+        messages = list(messages)
+    except TypeError:
+        raise TypeError(f"messages: expected a list of dicts, not {type(messages).__name__}") from None
     for message in messages:
         if not isinstance(message, dict) or not isinstance(message.get("role"), str) or \
                 not isinstance(message.get("content"), str):
             raise TypeError('messages: expected dicts with a "role" and a "content" of str')
-    return self._chat(list(messages), **options)
+    return self._chat(messages, **options)
 
 
-Encoder.similarity = _similarity
+Encoder.similarity = staticmethod(similarity)
 Generator.stream = _stream
 Generator.chat = _chat
 
@@ -95,7 +95,7 @@ def _toml(value):
     if isinstance(value, (int, float)):
         return repr(value)
     if isinstance(value, (str, os.PathLike)):
-        return '"' + os.fspath(value).replace("\\", "\\\\").replace('"', '\\"') + '"'
+        return json.dumps(os.fspath(value), ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(_toml, value)) + "]"
     raise TypeError(f"recipe: a {type(value).__name__} is not a setting")
@@ -128,14 +128,14 @@ def train(recipe, output, *, callbacks=(), overrides=(), resume=False, threads=0
     """
     if not isinstance(recipe, (str, os.PathLike, dict)):
         raise TypeError(f"recipe: expected a path or a dict, not {type(recipe).__name__}")
-    callbacks = [callbacks] if callable(callbacks) else list(callbacks)
-    if not all(map(callable, callbacks)):
-        raise TypeError("callbacks: expected callables")
-    settings = (list(callbacks), list(overrides), resume, threads, device)
+    callbacks = (callbacks,) if callable(callbacks) else callbacks
+    if not isinstance(callbacks, (list, tuple)) or not all(map(callable, callbacks)):
+        raise TypeError("callbacks: expected a callable, or a list of them")
+    settings = (output, callbacks, overrides, resume, threads, device)
     if not isinstance(recipe, dict):
-        return _heed._train(os.fspath(recipe), os.fspath(output), *settings)
+        return _heed._train(recipe, *settings)
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "recipe.toml")
         with open(path, "w", encoding="utf-8") as file:
             file.write(recipe_text(recipe))
-        return _heed._train(path, os.fspath(output), *settings)
+        return _heed._train(path, *settings)

@@ -3,21 +3,25 @@
 #include <algorithm>
 
 namespace heed::python {
-namespace {
 
-[[noreturn]] void refuse_type(const char* name, const char* expected, const py::handle& found) {
+void refuse_type(const char* name, const char* expected, const py::handle& found) {
   throw py::type_error(std::string(name) + ": expected " + expected + ", not " +
                        std::string(py::str(py::type::of(found).attr("__name__"))));
 }
 
-std::string text_of(const py::handle& text, const char* name) {
-  if (!py::isinstance<py::str>(text)) {
-    refuse_type(name, "str", text);
+template <>
+std::string value_of(const py::handle& value, const char* name) {
+  if (!py::isinstance<py::str>(value)) {
+    refuse_type(name, "a str", value);
   }
-  return text.cast<std::string>();
+  py::ssize_t size = 0;
+  const char* const text = PyUnicode_AsUTF8AndSize(value.ptr(), &size);
+  if (text == nullptr) {
+    const py::error_already_set failure;  // which says where
+    throw py::value_error(std::string(name) + ": " + std::string(py::str(failure.value())));
+  }
+  return {text, static_cast<size_t>(size)};
 }
-
-}  // namespace
 
 std::vector<std::string> list_of(const py::object& texts, const char* name) {
   if (py::isinstance<py::str>(texts) || py::isinstance<py::bytes>(texts) || !py::isinstance<py::iterable>(texts)) {
@@ -25,14 +29,14 @@ std::vector<std::string> list_of(const py::object& texts, const char* name) {
   }
   std::vector<std::string> all;
   for (const py::handle text : texts) {
-    all.push_back(text_of(text, name));
+    all.push_back(value_of<std::string>(text, (std::string(name) + "[" + std::to_string(all.size()) + "]").c_str()));
   }
   return all;
 }
 
 Texts texts_of(const py::object& texts, const char* name) {
   if (py::isinstance<py::str>(texts)) {
-    return {{texts.cast<std::string>()}, true};
+    return {{value_of<std::string>(texts, name)}, true};
   }
   if (py::isinstance<py::bytes>(texts) || !py::isinstance<py::iterable>(texts)) {
     refuse_type(name, "a str or a list of str", texts);
@@ -41,13 +45,19 @@ Texts texts_of(const py::object& texts, const char* name) {
 }
 
 std::string path_of(const py::object& path, const char* name) {
-  if (py::isinstance<py::str>(path)) {
-    return path.cast<std::string>();
-  }
-  if (!py::hasattr(path, "__fspath__")) {
+  if (!py::isinstance<py::str>(path) && !py::hasattr(path, "__fspath__")) {
     refuse_type(name, "a path", path);
   }
-  return text_of(path.attr("__fspath__")(), name);
+  PyObject* encoded = nullptr;
+  if (PyUnicode_FSConverter(path.ptr(), static_cast<void*>(&encoded)) == 0) {
+    const py::error_already_set failure;
+    throw py::value_error(std::string(name) + ": " + std::string(py::str(failure.value())));
+  }
+  return py::reinterpret_steal<py::bytes>(encoded);
+}
+
+std::string path_or_empty(const py::object& path, const char* name) {
+  return path.is_none() ? std::string() : path_of(path, name);
 }
 
 py::object callable_or_none(const py::object& callback) {
@@ -75,25 +85,26 @@ void NamedArguments::finish(const char* function) const {
   }
 }
 
-InferenceOptions inference_options(const std::string& compute_type, int threads, const std::string& device,
-                                   const std::string& cache) {
-  if (threads < 0) {
-    throw py::value_error("threads: " + std::to_string(threads) + ", expected 0 (one per processor) or more");
-  }
+InferenceOptions inference_options(const py::object& compute_type, const py::object& threads, const py::object& device,
+                                   const py::object& cache) {
   InferenceOptions options;
   options.precision = named(compute_type, kPrecisionNames, "compute_type");
-  options.threads = threads;
-  options.device = device;
+  options.threads = value_of<int>(threads, "threads");
+  if (options.threads < 0) {
+    throw py::value_error("threads: " + std::to_string(options.threads) + ", expected 0 (one per processor) or more");
+  }
+  options.device = value_of<std::string>(device, "device");
   options.cache = named(cache, kCacheTypeNames, "cache");
   return options;
 }
 
-AttentionRequest attention_request(const std::string& kind, const std::optional<std::vector<int64_t>>& layers,
-                                   const std::optional<std::vector<int64_t>>& heads, bool norms) {
+AttentionRequest attention_request(const py::object& kind, const py::object& layers, const py::object& heads,
+                                   const py::object& norms) {
+  using Numbers = std::vector<int64_t>;
   return {.kind = named(kind, kAttentionKindNames, "kind"),
-          .layers = layers.value_or(std::vector<int64_t>{}),
-          .heads = heads.value_or(std::vector<int64_t>{}),
-          .norms = norms ? AttentionNorms::computed : AttentionNorms::left_out};
+          .layers = value_or_none<Numbers>(layers, "layers").value_or(Numbers{}),
+          .heads = value_or_none<Numbers>(heads, "heads").value_or(Numbers{}),
+          .norms = value_of<bool>(norms, "norms") ? AttentionNorms::computed : AttentionNorms::left_out};
 }
 
 py::dict attention_dict(const TextAttention& attention, const AttentionRequest& request) {

@@ -19,6 +19,32 @@ namespace heed::python {
 
 namespace py = pybind11;
 
+[[noreturn]] void refuse_type(const char* name, const char* expected, const py::handle& found);
+
+// TypeError, with the argument's name, for a value of another type; ValueError for a str that is not valid text.
+template <class Value>
+Value value_of(const py::handle& value, const char* name) {
+  static const char* const kExpected = std::is_same_v<Value, bool>       ? "True or False"
+                                       : std::is_floating_point_v<Value> ? "a number"
+                                       : std::is_integral_v<Value>       ? "an integer within its range"
+                                                                         : "a list of integers within their range";
+  if (std::is_same_v<Value, bool> == py::isinstance<py::bool_>(value)) {
+    try {
+      return value.cast<Value>();
+    } catch (const py::cast_error&) {
+    }
+  }
+  throw py::type_error(std::string(name) + ": expected " + kExpected + ", not " + std::string(py::repr(value)));
+}
+template <>
+std::string value_of(const py::handle& value, const char* name);
+
+// Nothing for None.
+template <class Value>
+std::optional<Value> value_or_none(const py::handle& value, const char* name) {
+  return value.is_none() ? std::nullopt : std::optional(value_of<Value>(value, name));
+}
+
 // A text, or several: then results are lists, too.
 struct Texts {
   std::vector<std::string> all;
@@ -29,11 +55,13 @@ struct Texts {
 Texts texts_of(const py::object& texts, const char* name);
 std::vector<std::string> list_of(const py::object& texts, const char* name);  // of several alone
 std::string path_of(const py::object& path, const char* name);                // a str or an os.PathLike
+std::string path_or_empty(const py::object& path, const char* name);          // empty for None
 py::object callable_or_none(const py::object& callback);
 
 // ValueError, with the argument's name and all values, for a name that is none of them.
 template <class Value, size_t kCount>
-Value named(const std::string& text, const std::array<NamedValue<Value>, kCount>& names, const char* argument) {
+Value named(const py::object& given, const std::array<NamedValue<Value>, kCount>& names, const char* argument) {
+  const auto text = value_of<std::string>(given, argument);
   std::string all;
   for (const auto& [name, value] : names) {
     if (name == text) {
@@ -49,22 +77,10 @@ class NamedArguments {
  public:
   explicit NamedArguments(const py::kwargs& given) : given_(given) {}
 
-  // TypeError, with the argument's name, for a value of another type.
   template <class Value>
   void take(const char* name, Value& to) {
-    const py::object value = object(name);
-    if (value.is_none()) {
-      return;
-    }
-    const bool is_flag = py::isinstance<py::bool_>(value);
-    try {
-      if (std::is_same_v<Value, bool> != is_flag) {
-        throw py::cast_error();
-      }
-      to = value.cast<Value>();
-    } catch (const py::cast_error&) {
-      throw py::type_error(std::string(name) + ": expected " + expected<Value>() + ", not " +
-                           std::string(py::repr(value)));
+    if (const py::object value = object(name); !value.is_none()) {
+      to = value_of<Value>(value, name);
     }
   }
   py::object object(const char* name);  // None where it was not given
@@ -72,15 +88,6 @@ class NamedArguments {
   void finish(const char* function) const;
 
  private:
-  template <class Value>
-  static const char* expected() {
-    return std::is_same_v<Value, bool>          ? "True or False"
-           : std::is_floating_point_v<Value>    ? "a number"
-           : std::is_integral_v<Value>          ? "an integer within its range"
-           : std::is_same_v<Value, std::string> ? "a str"
-                                                : "a list of integers";
-  }
-
   const py::kwargs& given_;
   std::vector<std::string> known_;
 };
@@ -93,10 +100,10 @@ py::array_t<Value> array_of(std::vector<Value>&& values, const std::vector<py::s
   return py::array_t<Value>(shape, kept->data(), owner);
 }
 
-InferenceOptions inference_options(const std::string& compute_type, int threads, const std::string& device,
-                                   const std::string& cache);
-AttentionRequest attention_request(const std::string& kind, const std::optional<std::vector<int64_t>>& layers,
-                                   const std::optional<std::vector<int64_t>>& heads, bool norms);
+InferenceOptions inference_options(const py::object& compute_type, const py::object& threads, const py::object& device,
+                                   const py::object& cache);
+AttentionRequest attention_request(const py::object& kind, const py::object& layers, const py::object& heads,
+                                   const py::object& norms);
 // {"weights": [layers, heads, rows, columns], "rows": tokens, "columns": tokens, "norms": the same or None}
 py::dict attention_dict(const TextAttention& attention, const AttentionRequest& request);
 

@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -93,10 +94,59 @@ void give_back(CallThread* thread) {
   threads.free.push_back(thread);
 }
 
+// The calls that are running. A thread that asks for the interpreter's lock when the interpreter has begun to end is
+// ended there and then, below frames of C++ that do not allow it; so the interpreter waits for calls before it ends.
+// Used with its lock.
+struct RunningCalls {
+  std::set<std::stop_source*> all;
+  bool are_ended = false;
+};
+
+RunningCalls& running_calls() {
+  static auto* const calls = new RunningCalls;
+  return *calls;
+}
+
+class RunningCall {
+ public:
+  explicit RunningCall(std::stop_source& stop) : stop_(stop) {
+    if (running_calls().are_ended) {
+      throw InterruptedError("the interpreter is ending");
+    }
+    running_calls().all.insert(&stop_);
+  }
+  ~RunningCall() { running_calls().all.erase(&stop_); }
+  RunningCall(const RunningCall&) = delete;
+  RunningCall& operator=(const RunningCall&) = delete;
+
+ private:
+  std::stop_source& stop_;
+};
+
+void end_calls() {
+  RunningCalls& calls = running_calls();
+  calls.are_ended = true;
+  for (std::stop_source* const stop : calls.all) {
+    stop->request_stop();
+  }
+  while (!calls.all.empty()) {
+    const py::gil_scoped_release release;
+    std::this_thread::sleep_for(kLooksForSignals);
+  }
+}
+
 }  // namespace
+
+void end_calls_with_interpreter() {
+  py::module_::import("atexit").attr("register")(py::cpp_function(&end_calls));
+  // A child of fork() has none of its parent's threads.
+  py::module_::import("os").attr("register_at_fork")(py::arg("after_in_child") =
+                                                         py::cpp_function([] { running_calls().all.clear(); }));
+}
 
 void run_call(const StoppableCall& call) {
   std::stop_source stop;
+  const RunningCall running(stop);
   const Interruption interruption{.stop = stop.get_token()};
   CallThread* const thread = take_thread();
   bool is_interrupted = false;

@@ -19,6 +19,9 @@ namespace py = pybind11;
 using StoppableCall = std::function<void(const Interruption& interruption, std::stop_source& stop)>;
 void run_call(const StoppableCall& call);
 
+// Has the interpreter stop what other threads still compute, and wait for it, before it ends.
+void end_calls_with_interpreter();
+
 // The first exception of callbacks, which stops the call and is raised again when it has ended. Used with the
 // interpreter's lock.
 class CallbackFailure {

@@ -2,6 +2,7 @@
 
 #include "arguments.h"
 #include "calls.h"
+#include "handles.h"
 #include "parts.h"
 
 namespace heed::python {
@@ -11,20 +12,23 @@ using Handle = Held<Encoder>;
 
 std::string text_name(size_t i) { return "texts[" + std::to_string(i) + "]"; }
 
-py::object encode(const Handle& held, const py::object& texts, int64_t batch_size,
-                  std::optional<bool> normalize_embeddings, const std::optional<std::string>& pooling,
-                  const std::optional<std::string>& prompt, const std::optional<std::string>& prompt_name) {
+py::object encode(const Handle& held, const py::object& texts, const py::object& batch_size,
+                  const py::object& normalize_embeddings, const py::object& pooling, const py::object& prompt,
+                  const py::object& prompt_name) {
   const Encoder& encoder = held.get();
   const Texts read = texts_of(texts, "texts");
-  if (batch_size < 1) {
-    throw py::value_error("batch_size: " + std::to_string(batch_size) + ", expected at least 1");
+  if (const auto size = value_of<int64_t>(batch_size, "batch_size"); size < 1) {
+    throw py::value_error("batch_size: " + std::to_string(size) + ", expected at least 1");
   }
-  TextEmbeddingOptions choice{.pooling = {}, .normalized = {}, .prompt = prompt, .prompt_name = prompt_name};
-  if (pooling) {
-    choice.pooling = named(*pooling, kPoolingNames, "pooling");
+  TextEmbeddingOptions choice{.pooling = {},
+                              .normalized = {},
+                              .prompt = value_or_none<std::string>(prompt, "prompt"),
+                              .prompt_name = value_or_none<std::string>(prompt_name, "prompt_name")};
+  if (!pooling.is_none()) {
+    choice.pooling = named(pooling, kPoolingNames, "pooling");
   }
-  if (normalize_embeddings) {
-    choice.normalized = *normalize_embeddings ? Normalized::yes : Normalized::no;
+  if (const auto normalizes = value_or_none<bool>(normalize_embeddings, "normalize_embeddings")) {
+    choice.normalized = *normalizes ? Normalized::yes : Normalized::no;
   }
   const py::ssize_t width = encoder.embedding_width();
   py::array_t<float> embeddings({static_cast<py::ssize_t>(read.all.size()), width});
@@ -58,14 +62,14 @@ batch_size is for other libraries' sake: batches are made of tokens, and change 
 }  // namespace
 
 void add_encoder(py::module_& module) {
-  py::class_<Handle>(
+  py::class_<Handle> type(
       module, "Encoder",
-      "A model that reads texts: for embeddings one of any kind; with a head, for labels or masked words.")
-      .def(py::init(
-               [](const py::object& model, const std::string& compute_type, int threads, const std::string& device) {
-                 return std::make_unique<Handle>(path_of(model, "model"),
-                                                 inference_options(compute_type, threads, device, "auto"));
-               }),
+      "A model that reads texts: for embeddings one of any kind; with a head, for labels or masked words.");
+  type.def(py::init([](const py::object& model, const py::object& compute_type, const py::object& threads,
+                       const py::object& device) {
+             return std::make_unique<Handle>(path_of(model, "model"),
+                                             inference_options(compute_type, threads, device, py::str("auto")));
+           }),
            py::arg("model"), py::kw_only(), py::arg("compute_type") = "auto", py::arg("threads") = 0,
            py::arg("device") = "cpu")
       .def("encode", &encode, kEncode, py::arg("texts"), py::kw_only(), py::arg("batch_size") = 32,
@@ -90,8 +94,11 @@ void add_encoder(py::module_& module) {
           py::arg("texts"))
       .def(
           "tag",
-          [](const Handle& held, const py::list& sentences) {
+          [](const Handle& held, const py::object& sentences) {
             const Encoder& encoder = held.get();
+            if (!py::isinstance<py::iterable>(sentences)) {
+              refuse_type("sentences", "a list of lists of str", sentences);
+            }
             std::vector<std::vector<std::string>> words;
             for (const py::handle sentence : sentences) {
               words.push_back(list_of(py::reinterpret_borrow<py::object>(sentence), "sentences"));
@@ -106,12 +113,13 @@ void add_encoder(py::module_& module) {
           "A label for each word of each sentence, which is a list of words.", py::arg("sentences"))
       .def(
           "fill",
-          [](const Handle& held, const py::object& texts, int top, const std::string& mask) {
+          [](const Handle& held, const py::object& texts, const py::object& top, const py::object& mask) {
             const Encoder& encoder = held.get();
             const Texts read = texts_of(texts, "texts");
+            const FillOptions options{.top = value_of<int>(top, "top"), .mask = value_of<std::string>(mask, "mask")};
             std::vector<FilledText> found;
             run_call([&](const Interruption& interruption, std::stop_source&) {
-              found = encoder.fill(read.all, {.top = top, .mask = mask}, text_name, {.interruption = interruption});
+              found = encoder.fill(read.all, options, text_name, {.interruption = interruption});
             });
             py::list all;
             for (const FilledText& text : found) {
@@ -134,27 +142,14 @@ void add_encoder(py::module_& module) {
           },
           "For each mask of each text the likeliest words: dicts of token, id, score and the whole sequence.",
           py::arg("texts"), py::kw_only(), py::arg("top") = 5, py::arg("mask") = "")
-      .def(
-          "attention",
-          [](const Handle& held, const std::string& text, const std::optional<std::vector<int64_t>>& layers,
-             const std::optional<std::vector<int64_t>>& heads, bool norms) {
-            const Encoder& encoder = held.get();
-            const AttentionRequest request = attention_request("encoder", layers, heads, norms);
-            TextAttention found;
-            run_call([&](const Interruption&, std::stop_source&) { found = encoder.attention(text, request); });
-            return attention_dict(found, request);
-          },
-          "What the model attends to when it reads the text; as Translator.attention().", py::arg("text"),
-          py::kw_only(), py::arg("layers") = py::none(), py::arg("heads") = py::none(), py::arg("norms") = false)
       .def_property_readonly("mask", [](const Handle& held) { return held.get().mask(); })
       .def_property_readonly("labels", [](const Handle& held) { return held.get().labels(); })
-      .def_property_readonly("embedding_width", [](const Handle& held) { return held.get().embedding_width(); })
-      .def_property_readonly("max_length", [](const Handle& held) { return held.get().max_length(); })
-      .def_property_readonly("parameters", [](const Handle& held) { return held.get().parameters(); })
-      .def_property_readonly("threads", [](const Handle& held) { return held.get().threads(); })
-      .def_property_readonly("compute_type",
-                             [](const Handle& held) { return std::string(name_of(held.get().precision())); })
-      .def("__reduce__", &refuse_pickling);
+      .def_property_readonly("embedding_width", [](const Handle& held) { return held.get().embedding_width(); });
+  const auto model_of = [](const Handle& held) -> const Encoder& { return held.get(); };
+  add_properties(type, model_of);
+  add_attention_of_text(type, "encoder", [model_of](const Handle& held, const std::string& text, const auto& request) {
+    return model_of(held).attention(text, request);
+  });
 }
 
 }  // namespace heed::python

@@ -7,6 +7,16 @@ namespace heed::python {
 
 namespace py = pybind11;
 
+namespace {
+
+// A name of a file in the message may be no UTF-8: it is shown as Python shows such names.
+void raise(const py::object& type, const std::exception& failure) {
+  const auto message = py::reinterpret_steal<py::object>(PyUnicode_DecodeFSDefault(failure.what()));
+  PyErr_SetObject(type.ptr(), message.ptr());
+}
+
+}  // namespace
+
 // What the caller did wrong is a ValueError too, and what the system refused an OSError, so that code which knows
 // nothing of heed catches them.
 void add_errors(py::module_& module) {
@@ -28,25 +38,25 @@ void add_errors(py::module_& module) {
     try {
       std::rethrow_exception(std::move(failure));
     } catch (const TooLongError& one) {
-      too_long(one.what());
+      raise(too_long, one);
     } catch (const ConfigError& one) {
-      config(one.what());
+      raise(config, one);
     } catch (const FormatError& one) {
-      format(one.what());
+      raise(format, one);
     } catch (const IoError& one) {
-      io(one.what());
+      raise(io, one);
     } catch (const NumericError& one) {
-      numeric(one.what());
+      raise(numeric, one);
     } catch (const DeviceError& one) {
-      device(one.what());
+      raise(device, one);
     } catch (const BudgetError& one) {
-      budget(one.what());
+      raise(budget, one);
     } catch (const RankError& one) {
-      rank(one.what());
+      raise(rank, one);
     } catch (const InterruptedError& one) {
-      interrupted(one.what());
+      raise(interrupted, one);
     } catch (const Error& one) {
-      error(one.what());
+      raise(error, one);
     }
   });
 }

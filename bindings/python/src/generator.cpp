@@ -2,6 +2,7 @@
 
 #include "arguments.h"
 #include "calls.h"
+#include "handles.h"
 #include "heed/chat.h"
 #include "parts.h"
 
@@ -125,10 +126,10 @@ void add_generator(py::module_& module) {
       .def("__repr__", [](const GenerationResult& result) {
         return "GenerationResult(" + std::string(py::repr(py::cast(result.texts))) + ")";
       });
-  py::class_<Handle>(module, "Generator", py::dynamic_attr(),
-                     "A language model, from its directory or from another program's model; see Translator.")
-      .def(py::init([](const py::object& model, const std::string& compute_type, int threads, const std::string& device,
-                       const std::string& cache) {
+  py::class_<Handle> type(module, "Generator",
+                          "A language model, from its directory or from another program's model; see Translator.");
+  type.def(py::init([](const py::object& model, const py::object& compute_type, const py::object& threads,
+                       const py::object& device, const py::object& cache) {
              return std::make_unique<Handle>(path_of(model, "model"),
                                              inference_options(compute_type, threads, device, cache), DraftOptions{});
            }),
@@ -147,40 +148,27 @@ void add_generator(py::module_& module) {
             std::vector<ChatMessage> all;
             for (const py::handle message : messages) {
               const auto fields = message.cast<py::dict>();
-              all.push_back({py::str(fields["role"]), py::str(fields["content"])});
+              all.push_back({value_of<std::string>(fields["role"], "messages"),
+                             value_of<std::string>(fields["content"], "messages")});
             }
             return generate(held, {{format.prompt(all)}, true}, PromptMarks::spelled, given);
           },
           py::arg("messages"))
       .def(
           "perplexity",
-          [](const Handle& held, const std::string& text) {
+          [](const Handle& held, const py::object& text) {
             const Generator& generator = held.get().generator;
+            const auto read = value_of<std::string>(text, "text");
             Perplexity found;
-            run_call([&](const Interruption&, std::stop_source&) { found = generator.perplexity(text); });
+            run_call([&](const Interruption&, std::stop_source&) { found = generator.perplexity(read); });
             return found.perplexity;
           },
-          "How well the model predicts a text: e to the mean of -log p of its tokens.", py::arg("text"))
-      .def(
-          "attention",
-          [](const Handle& held, const std::string& text, const std::optional<std::vector<int64_t>>& layers,
-             const std::optional<std::vector<int64_t>>& heads, bool norms) {
-            const Generator& generator = held.get().generator;
-            const AttentionRequest request = attention_request("decoder", layers, heads, norms);
-            TextAttention found;
-            run_call([&](const Interruption&, std::stop_source&) {
-              found = generator.attention(text, request, {}, "text");
-            });
-            return attention_dict(found, request);
-          },
-          "What the model attends to when it reads the text; as Translator.attention().", py::arg("text"),
-          py::kw_only(), py::arg("layers") = py::none(), py::arg("heads") = py::none(), py::arg("norms") = false)
-      .def_property_readonly("max_length", [](const Handle& held) { return held.get().generator.max_length(); })
-      .def_property_readonly("parameters", [](const Handle& held) { return held.get().generator.parameters(); })
-      .def_property_readonly("threads", [](const Handle& held) { return held.get().generator.threads(); })
-      .def_property_readonly("compute_type",
-                             [](const Handle& held) { return std::string(name_of(held.get().generator.precision())); })
-      .def("__reduce__", &refuse_pickling);
+          "How well the model predicts a text: e to the mean of -log p of its tokens.", py::arg("text"));
+  const auto model_of = [](const Handle& held) -> const Generator& { return held.get().generator; };
+  add_properties(type, model_of);
+  add_attention_of_text(type, "decoder", [model_of](const Handle& held, const std::string& text, const auto& request) {
+    return model_of(held).attention(text, request, {}, "text");
+  });
 }
 
 }  // namespace heed::python

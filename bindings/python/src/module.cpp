@@ -1,9 +1,11 @@
+#include "calls.h"
 #include "heed/version.h"
 #include "parts.h"
 
 // The Python package `heed` shows what is here under its own name.
 PYBIND11_MODULE(_heed, module) {
   module.attr("__version__") = heed::version();
+  heed::python::end_calls_with_interpreter();
   heed::python::add_errors(module);
   heed::python::add_translator(module);
   heed::python::add_generator(module);

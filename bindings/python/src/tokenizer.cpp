@@ -53,14 +53,21 @@ void add_tokenizer(py::module_& module) {
           "An Encoding of a str, or a list of them.", py::arg("texts"))
       .def(
           "decode",
-          [](const LoadedTokenizer& tokenizer, const std::vector<int32_t>& ids) {
-            return tokenizer.decode(ids, "ids");
+          [](const LoadedTokenizer& tokenizer, const py::object& ids) {
+            return tokenizer.decode(value_of<std::vector<int32_t>>(ids, "ids"), "ids");
           },
           "The text of token numbers.", py::arg("ids"))
-      .def("id_to_token", &LoadedTokenizer::piece, py::arg("id"))
+      .def(
+          "id_to_token",
+          [](const LoadedTokenizer& tokenizer, const py::object& id) {
+            return tokenizer.piece(value_of<int32_t>(id, "id"));
+          },
+          py::arg("id"))
       .def(
           "token_to_id",
-          [](const LoadedTokenizer& tokenizer, const std::string& token) { return tokenizer.token(token); },
+          [](const LoadedTokenizer& tokenizer, const py::object& token) {
+            return tokenizer.token(value_of<std::string>(token, "token"));
+          },
           py::arg("token"))
       .def_property_readonly("vocabulary_size",
                              [](const LoadedTokenizer& tokenizer) { return tokenizer.summary().vocabulary; })

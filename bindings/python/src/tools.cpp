@@ -35,14 +35,14 @@ py::dict inspected(const ModelSummary& summary) {
 void add_tools(py::module_& module) {
   module.def(
       "quantize",
-      [](const py::object& model, const py::object& output, const std::string& type,
-         const std::optional<std::string>& calibration, int threads) {
+      [](const py::object& model, const py::object& output, const py::object& type, const py::object& calibration,
+         const py::object& threads) {
         QuantizeOptions options;
         options.model = path_of(model, "model");
         options.output = path_of(output, "output");
         options.type = named(type, kWeightTypeNames, "type");
-        options.calibration = calibration.value_or("");
-        options.threads = threads;
+        options.calibration = path_or_empty(calibration, "calibration");
+        options.threads = value_of<int>(threads, "threads");
         QuantizedWeights found;
         run_call([&](const Interruption&, std::stop_source&) { found = quantize(options); });
         py::dict result;
@@ -72,13 +72,12 @@ void add_tools(py::module_& module) {
       py::arg("output"));
   module.def(
       "export_model",
-      [](const py::object& model, const py::object& output, const std::optional<std::string>& format,
-         const std::string& type) {
+      [](const py::object& model, const py::object& output, const py::object& format, const py::object& type) {
         ExportOptions options{.model = path_of(model, "model"), .output = path_of(output, "output")};
-        if (format) {
-          options.format = named(*format, kExportFormatNames, "format");
+        if (!format.is_none()) {
+          options.format = named(format, kExportFormatNames, "format");
         }
-        options.type = type;
+        options.type = value_of<std::string>(type, "type");
         ExportSummary found;
         run_call([&](const Interruption&, std::stop_source&) { found = export_model(options); });
         py::dict result;
@@ -91,10 +90,10 @@ void add_tools(py::module_& module) {
       py::arg("output"), py::kw_only(), py::arg("format") = py::none(), py::arg("type") = "");
   module.def(
       "report",
-      [](const py::object& directory, const std::optional<std::string>& output) {
+      [](const py::object& directory, const py::object& output) {
         ReportOptions options;
         options.directory = path_of(directory, "directory");
-        options.output = output.value_or("");
+        options.output = path_or_empty(output, "output");
         WrittenReport found;
         run_call([&](const Interruption&, std::stop_source&) { found = write_report(options); });
         return found.path;
@@ -103,18 +102,20 @@ void add_tools(py::module_& module) {
       py::arg("output") = py::none());
   module.def(
       "inspect",
-      [](const py::object& path, const std::vector<std::string>& overrides) {
+      [](const py::object& path, const py::object& overrides) {
         const std::string what = path_of(path, "path");
+        const std::vector<std::string> settings = list_of(overrides, "overrides");
         ModelSummary found;
-        run_call([&](const Interruption&, std::stop_source&) { found = inspect_recipe(what, overrides); });
+        run_call([&](const Interruption&, std::stop_source&) { found = inspect_recipe(what, settings); });
         return inspected(found);
       },
       "What a recipe or a model is: architecture, notes, and parameters by name.", py::arg("path"),
-      py::arg("overrides") = std::vector<std::string>{});
+      py::arg("overrides") = py::tuple());
   module.def(
       "bleu",
-      [](const py::object& hypotheses, const py::object& references, bool lowercase) {
+      [](const py::object& hypotheses, const py::object& references, const py::object& lowercase) {
         TranslationTexts texts;
+        const LetterCase letters = value_of<bool>(lowercase, "lowercase") ? LetterCase::lower : LetterCase::kept;
         texts.hypotheses = list_of(hypotheses, "hypotheses");
         texts.references = {list_of(references, "references")};
         if (texts.hypotheses.size() != texts.references.front().size()) {
@@ -122,9 +123,8 @@ void add_tools(py::module_& module) {
                                 std::to_string(texts.hypotheses.size()) + " hypotheses");
         }
         TranslationScores found;
-        run_call([&](const Interruption&, std::stop_source&) {
-          found = score_translations(texts, {.letters = lowercase ? LetterCase::lower : LetterCase::kept});
-        });
+        run_call(
+            [&](const Interruption&, std::stop_source&) { found = score_translations(texts, {.letters = letters}); });
         py::dict result;
         result["bleu"] = found.bleu.score;
         result["chrf2"] = found.chrf2;

@@ -83,16 +83,16 @@ class Callbacks final : public TrainListener {
 void add_training(py::module_& module) {
   module.def(
       "_train",
-      [](const std::string& recipe, const std::string& output, const std::vector<py::function>& callbacks,
-         const std::vector<std::string>& overrides, bool resume, int threads, const std::string& device) {
-        TrainOptions options{.recipe = recipe,
-                             .output = output,
-                             .overrides = overrides,
+      [](const py::object& recipe, const py::object& output, const std::vector<py::function>& callbacks,
+         const py::object& overrides, const py::object& resume, const py::object& threads, const py::object& device) {
+        TrainOptions options{.recipe = path_of(recipe, "recipe"),
+                             .output = path_of(output, "output"),
+                             .overrides = list_of(overrides, "overrides"),
                              .prepared = {},
                              .layout = {},
-                             .start = resume ? TrainStart::resume : TrainStart::fresh,
-                             .threads = threads,
-                             .device = device};
+                             .start = value_of<bool>(resume, "resume") ? TrainStart::resume : TrainStart::fresh,
+                             .threads = value_of<int>(threads, "threads"),
+                             .device = value_of<std::string>(device, "device")};
         CallbackFailure failure;
         TrainResult result;
         run_call([&](const Interruption& interruption, std::stop_source&) {

@@ -2,6 +2,7 @@
 
 #include "arguments.h"
 #include "calls.h"
+#include "handles.h"
 #include "parts.h"
 
 namespace heed::python {
@@ -179,12 +180,12 @@ void add_translator(py::module_& module) {
         return "TranslationResult(" + std::string(py::repr(py::cast(result.hypotheses))) + ")";
       });
   using Handle = Held<Translator>;
-  py::class_<Handle>(module, "Translator", kClass)
-      .def(py::init([](const py::object& model, const std::string& compute_type, int threads, const std::string& device,
-                       const std::string& cache, const std::optional<std::string>& shortlist) {
+  py::class_<Handle> type(module, "Translator", kClass);
+  type.def(py::init([](const py::object& model, const py::object& compute_type, const py::object& threads,
+                       const py::object& device, const py::object& cache, const py::object& shortlist) {
              return std::make_unique<Handle>(path_of(model, "model"),
                                              inference_options(compute_type, threads, device, cache), DraftOptions{},
-                                             shortlist.value_or(""));
+                                             path_or_empty(shortlist, "shortlist"));
            }),
            py::arg("model"), py::kw_only(), py::arg("compute_type") = "auto", py::arg("threads") = 0,
            py::arg("device") = "cpu", py::arg("cache") = "auto", py::arg("shortlist") = py::none())
@@ -216,15 +217,13 @@ void add_translator(py::module_& module) {
           py::arg("targets"))
       .def(
           "attention",
-          [](const Handle& held, const std::string& source, const std::string& target, const std::string& kind,
-             const std::optional<std::vector<int64_t>>& layers, const std::optional<std::vector<int64_t>>& heads,
-             bool norms) {
+          [](const Handle& held, const py::object& source, const py::object& target, const py::object& kind,
+             const py::object& layers, const py::object& heads, const py::object& norms) {
             const Translator& translator = held.get();
-            const AttentionRequest request = attention_request(kind, layers, heads, norms);
-            TextAttention found;
-            run_call(
-                [&](const Interruption&, std::stop_source&) { found = translator.attention(source, target, request); });
-            return attention_dict(found, request);
+            const auto from = value_of<std::string>(source, "source"), to = value_of<std::string>(target, "target");
+            return attention_of(attention_request(kind, layers, heads, norms), [&](const AttentionRequest& request) {
+              return translator.attention(from, to, request);
+            });
           },
           "What the model attends to when it reads the source and writes the target: a dict of weights (layers, "
           "heads,\n"
@@ -233,14 +232,12 @@ void add_translator(py::module_& module) {
           py::arg("source"), py::arg("target"), py::kw_only(), py::arg("kind") = "cross",
           py::arg("layers") = py::none(), py::arg("heads") = py::none(), py::arg("norms") = false)
       .def(
-          "source_tokens", [](const Handle& held, const std::string& text) { return held.get().source_pieces(text); },
-          "The tokens of a text as the model reads them.", py::arg("text"))
-      .def_property_readonly("max_length", [](const Handle& held) { return held.get().max_length(); })
-      .def_property_readonly("parameters", [](const Handle& held) { return held.get().parameters(); })
-      .def_property_readonly("threads", [](const Handle& held) { return held.get().threads(); })
-      .def_property_readonly("compute_type",
-                             [](const Handle& held) { return std::string(name_of(held.get().precision())); })
-      .def("__reduce__", &refuse_pickling);
+          "source_tokens",
+          [](const Handle& held, const py::object& text) {
+            return held.get().source_pieces(value_of<std::string>(text, "text"));
+          },
+          "The tokens of a text as the model reads them.", py::arg("text"));
+  add_properties(type, [](const Handle& held) -> const Translator& { return held.get(); });
 }
 
 }  // namespace heed::python

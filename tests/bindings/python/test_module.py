@@ -112,6 +112,70 @@ class Translating(ModuleTest):
             self.refused(call, error, *mentions)
 
 
+    def test_a_lone_surrogate_is_refused_with_the_argument_and_its_number(self):
+        generator, encoder = self.generator, heed.Encoder(self.encoder_path)
+        tokenizer = heed.Tokenizer(self.translator_path / "source.tokenizer")
+        for call, name in [
+                (lambda: self.translator.translate(["a", "\ud800"]), "texts[1]"),
+                (lambda: self.translator.translate("a", target_prefix="\ud800"), "target_prefix"),
+                (lambda: self.translator.translate("a", source_language="\ud800"), "source_language"),
+                (lambda: self.translator.score(["a"], ["\ud800"]), "targets[0]"),
+                (lambda: self.translator.attention("a", "\ud800"), "target"),
+                (lambda: generator.generate("\ud800"), "prompts"),
+                (lambda: next(generator.stream("\ud800")), "prompts"),
+                (lambda: generator.perplexity("\ud800"), "text"),
+                (lambda: encoder.encode(["a", "b", "\ud800"]), "texts[2]"),
+                (lambda: tokenizer.encode("\ud800"), "texts"),
+                (lambda: heed.bleu(["\ud800"], ["a"]), "hypotheses[0]"),
+                (lambda: heed.train({"data": {"train": ["\ud800"]}}, self.path / "x"), "surrogates")]:
+            self.refused(call, ValueError, name, "surrogates not allowed")
+
+    def test_wrong_types_are_named_in_one_line(self):
+        generator, encoder = self.generator, heed.Encoder(self.encoder_path)
+        tokenizer = heed.Tokenizer(self.translator_path / "source.tokenizer")
+        for call, name in [
+                (lambda: heed.Translator(self.translator_path, threads="2"), "threads"),
+                (lambda: heed.Translator(self.translator_path, threads=2**40), "threads"),
+                (lambda: heed.Generator(self.generator_path, device=3), "device"),
+                (lambda: heed.Encoder(self.encoder_path, compute_type=3), "compute_type"),
+                (lambda: heed.Translator(self.translator_path, shortlist=3), "shortlist"),
+                (lambda: self.translator.attention(3, "a"), "source"),
+                (lambda: self.translator.attention("a", "b", layers=1), "layers"),
+                (lambda: self.translator.source_tokens(3), "text"),
+                (lambda: generator.attention("a", norms=1), "norms"),
+                (lambda: generator.perplexity(3), "text"),
+                (lambda: generator.chat(3), "messages"),
+                (lambda: encoder.encode("a", batch_size="x"), "batch_size"),
+                (lambda: encoder.encode("a", normalize_embeddings=3), "normalize_embeddings"),
+                (lambda: encoder.encode("a", pooling=3), "pooling"),
+                (lambda: encoder.tag(3), "sentences"),
+                (lambda: encoder.tag("ab"), "sentences"),
+                (lambda: encoder.fill("a", top="x"), "top"),
+                (lambda: tokenizer.decode([2**40]), "ids"),
+                (lambda: tokenizer.id_to_token("a"), "id"),
+                (lambda: tokenizer.token_to_id(3), "token"),
+                (lambda: heed.bleu(["a"], ["a"], lowercase=3), "lowercase"),
+                (lambda: heed.quantize("a", "b", type=3), "type"),
+                (lambda: heed.report("a", output=3), "output"),
+                (lambda: heed.inspect("a", overrides="model.heads=2"), "overrides"),
+                (lambda: heed.train("a", 3), "output"),
+                (lambda: heed.train("a", "b", overrides="model.heads=2"), "overrides"),
+                (lambda: heed.train("a", "b", callbacks=3), "callbacks"),
+                (lambda: heed.train("a", "b", resume=1), "resume"),
+                (lambda: heed.train("a", "b", threads="x"), "threads")]:
+            with self.assertRaises(TypeError) as raised:
+                call()
+            self.assertRegex(str(raised.exception), rf"\A{name}: expected .+\Z")
+
+    def test_paths_may_be_any_that_the_system_has(self):
+        raw = os.path.join(os.fsencode(self.path), b"caf\xe9")
+        os.symlink(self.translator_path, raw)
+        self.assertEqual(heed.Translator(os.fsdecode(raw)).parameters, self.translator.parameters)
+        os.unlink(raw)
+        self.refused(lambda: heed.Translator(os.fsdecode(raw)), OSError, os.fsdecode(raw))
+        self.refused(lambda: heed.Translator(f"{self.translator_path}\0x"), ValueError, "model", "null")
+
+
 class Writing(ModuleTest):
     def test_texts_are_those_of_the_program(self):
         options = ["--temperature", 0.8, "--seed", 7, "--max-tokens", 20, "--n", 2, "--json"]
@@ -136,6 +200,11 @@ class Writing(ModuleTest):
         self.refused(lambda: self.generator.generate("a", heat=1.0), TypeError, "heat", "temperature")
         self.refused(lambda: self.generator.chat([{"role": "user"}]), TypeError, "messages")
         self.refused(lambda: self.generator.chat([{"role": "user", "content": "a"}]), heed.Error, "chat template")
+        (self.generator_path / "chat_template.jinja").write_text("{% for one in messages %}{{ one.content }}{% endfor %}")
+        messages = [{"role": "user", "content": "the"}]
+        self.assertEqual(self.generator.chat(iter(messages), temperature=0.0).text,
+                         self.generator.generate("the", temperature=0.0).text)
+        (self.generator_path / "chat_template.jinja").unlink()
         self.assertGreater(self.generator.perplexity("the dog"), 1.0)
 
 
@@ -192,6 +261,10 @@ class Training(ModuleTest):
         def fail(_event):
             raise ZeroDivisionError("mine")
         self.refused(lambda: heed.train(recipe, self.path / "failed", callbacks=[fail]), ZeroDivisionError, "mine")
+        odd = self.path / 'a "b"\n\x7f\\c'
+        text.rename(odd)
+        recipe["data"]["train"] = [odd]
+        self.assertEqual(heed.train(recipe, self.path / "odd", threads=1)["reason"], "updates")
         self.refused(lambda: heed.train(3, self.path / "x"), TypeError, "recipe")
         self.refused(lambda: heed.train({"model": {"x": {1}}}, self.path / "x"), TypeError, "recipe")
         self.assertIn("decoder.layers.0", " ".join(heed.inspect(self.path / "run")["parameters"]))
@@ -248,6 +321,16 @@ class Processes(ModuleTest):
         stop.set()
         thread.join()
         self.assertGreater(len(beats), 3)
+
+    def test_the_interpreter_may_end_while_texts_are_written(self):
+        begin = "import heed, sys, threading, time\ngenerator = heed.Generator(sys.argv[1])\n"
+        stream = begin + "stream = generator.stream('the', max_new_tokens=10**9)\nnext(stream)\n"
+        call = ("threading.Thread(target=lambda: generator.generate('the', max_new_tokens=10**9, callback={}), "
+                "daemon=True).start()\ntime.sleep(0.1)\n")
+        for program in (stream, begin + call.format("None"), begin + call.format("lambda *piece: None")):
+            result = subprocess.run([sys.executable, "-c", program, self.generator_path], stderr=subprocess.PIPE,
+                                    text=True, timeout=60, check=False)
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
 
     def test_an_interrupt_ends_a_call(self):
         program = ("import heed, sys\ngenerator = heed.Generator(sys.argv[1])\nprint('ready', flush=True)\n"

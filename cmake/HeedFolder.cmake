@@ -65,11 +65,11 @@ function(heed_folder folder)
   endif()
   heed_sanitized_flags(${target} "${folder}")
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${HEED_UNITY} UNITY_BUILD_BATCH_SIZE 16)
-  if(folder MATCHES "^(command_line|api|report|plan|propose)$")
+  if(folder MATCHES "^(command_line|api|report|plan|propose|tune)$")
     heed_compile_fast(${target})
   endif()
   # Kernels have options of their own, and bench has OpenMP's: what was parsed with others can't be used there.
-  if(HEED_PRECOMPILED AND NOT folder MATCHES "^(kernels/cpu|bench)$")
+  if(NOT folder MATCHES "^(kernels/cpu|bench)$")
     heed_precompile(${target})
   endif()
   if(folder STREQUAL "kernels/cpu")
@@ -88,22 +88,6 @@ function(heed_folder folder)
       target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fno-schedule-insns>)
     endif()
   endif()
-endfunction()
-
-# What nearly all sources include, parsed once. It has a target of its own, since no definition may be missing where it
-# is used.
-function(heed_precompile target)
-  if(NOT TARGET heed_precompiled)
-    set(source "${PROJECT_BINARY_DIR}/heed_precompiled.cpp")
-    file(CONFIGURE OUTPUT "${source}" CONTENT "")
-    add_library(heed_precompiled OBJECT "${source}")
-    target_link_libraries(heed_precompiled PRIVATE fmt::fmt heed_flags)
-    target_precompile_headers(heed_precompiled PRIVATE
-      <fmt/format.h> <algorithm> <array> <atomic> <charconv> <chrono> <cmath> <condition_variable> <cstdint> <deque>
-      <filesystem> <functional> <limits> <map> <memory> <mutex> <numeric> <optional> <set> <span> <string> <string_view>
-      <thread> <unordered_map> <unordered_set> <utility> <variant> <vector>)
-  endif()
-  target_precompile_headers(${target} REUSE_FROM heed_precompiled)
 endfunction()
 
 # For what runs once and waits for others: built in three quarters of the time that -O2 takes.
@@ -232,7 +216,7 @@ function(heed_sanitized_flags target folder)
     # nothing at -O1: an element of a vector would be a call.
     target_compile_options(${target} PRIVATE $<IF:$<CXX_COMPILER_ID:Clang>,-O2,-O1>)
   endif()
-  if(HEED_FUZZ AND folder MATCHES "^(base|text|eval|data|models|checkpoint|train|report)$")
+  if(HEED_FUZZ AND folder MATCHES "^(base|text|eval|data|tensor_files|models|checkpoint|interchange|train|report|serve)$")
     # What the fuzzers read with: only there does a new branch mean a new input. Elsewhere, counting branches costs
     # time.
     target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)

@@ -1,10 +1,11 @@
 # What `cmake --install` puts in place, in components:
-#   runtime      the program, and its part for GPUs
-#   mpi          its part for several ranks
-#   library      libheed.so.0, for whoever calls it from C
-#   development  headers, libheed.so, the C++ libraries, CMake packages and heed.pc
-#   server       configuration and units of `heed serve`
-#   python       the Python module
+#   runtime        the program, and its part for GPUs
+#   mpi            its part for several ranks
+#   library        libheed.so.0, for whoever calls it from C
+#   development    headers, libheed.so, the C++ libraries, CMake packages and heed.pc
+#   documentation  the pages as a site (HeedSite.cmake)
+#   server         configuration and units of `heed serve`
+#   python         the Python module
 # find_package(heed) has heed::api for C++; with COMPONENTS c it has heed::c alone, which needs no other package.
 
 include(CMakePackageConfigHelpers)
@@ -28,7 +29,9 @@ foreach(folder IN LISTS folders)
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
   install(TARGETS ${target} EXPORT heed ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}/heed" COMPONENT development)
 endforeach()
-install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/heed" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT development)
+# Without plan.h and its types: a leaf implements it, and leaves are not installed.
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/heed" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT development
+  REGEX "/plan\\.h$" EXCLUDE)
 install(EXPORT heed NAMESPACE heed:: FILE heedTargets.cmake DESTINATION "${package}" COMPONENT development)
 
 install(TARGETS heed_c EXPORT heed_c LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"

@@ -89,10 +89,10 @@ if(HEED_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
   endif()
 endif()
 
-# Parsing the standard library anew for each unit is a tenth of a cold build. With ccache it is left out, which would
-# find nothing in another clone, and so each file is held to name what it uses.
+# With ccache headers are not precompiled (HeedPrecompiled.cmake): it would find nothing in another clone, and so each file
+# is held to name what it uses.
 set(HEED_PRECOMPILED OFF)
-if(HEED_UNITY AND NOT HEED_CCACHE AND NOT HEED_SANITIZE AND CMAKE_BUILD_TYPE STREQUAL "Release")
+if(HEED_UNITY AND NOT HEED_CCACHE)
   set(HEED_PRECOMPILED ON)
   # GCC's collector goes through all that is alive whenever its heap has grown, which is a twelfth of a cold build. No unit
   # needs 1 GB, so that it need not.

@@ -1,5 +1,5 @@
 # Debian packages and archives, by `cpack`; tools/package does it all in one call. Components, which HeedInstall.cmake
-# names, become packages: heed, heed-mpi, libheed0, libheed-dev, heed-server and, where it is built, python3-heed.
+# names, become packages: heed, heed-mpi, libheed0, libheed-dev, heed-doc, heed-server and, where it is built, python3-heed.
 
 set(HEED_MAINTAINER "heed authors <maintainers@heed.invalid>" CACHE STRING "Who answers for the packages")
 
@@ -25,6 +25,7 @@ install(FILES "${copyright}" DESTINATION share/doc/heed COMPONENT runtime)
 heed_package(runtime heed)
 heed_package(library libheed0 "${copyright}")
 heed_package(development libheed-dev "${copyright}")
+heed_package(documentation heed-doc "${copyright}")
 heed_package(server heed-server "${copyright}")
 if(TARGET heed_mpi)
   heed_package(mpi heed-mpi "${copyright}")
@@ -89,6 +90,9 @@ set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "library that runs Transformers
 ${about}This is the library for programs in C and other languages.")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "library that runs Transformers, development files
 ${about}These are the headers and libraries for programs in C and C++.")
+set(CPACK_COMPONENT_DOCUMENTATION_DESCRIPTION "program that trains and runs Transformers, documentation
+${about}These are its pages as a site, with a search and the reference of its
+commands and its interfaces for C++, C and Python.")
 set(CPACK_COMPONENT_SERVER_DESCRIPTION "server that answers requests with Transformers
 ${about}This is heed as a service, for clients of OpenAI, LibreTranslate and Text
 Embeddings Inference: a unit of systemd, a user and a configuration.")
@@ -99,15 +103,18 @@ set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_MPI_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_DOCUMENTATION_PACKAGE_SECTION doc)
 set(CPACK_DEBIAN_SERVER_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
-set(CPACK_DEBIAN_RUNTIME_PACKAGE_SUGGESTS "heed-mpi, heed-server")
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_SUGGESTS "heed-doc, heed-mpi, heed-server")
 set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "heed ${same_version}")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libheed0 ${same_version}")
 # For the libraries in C++, which are static; C needs none of them.
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_RECOMMENDS "libfmt-dev, libhwy-dev, libicu-dev, libsentencepiece-dev, \
 libtomlplusplus-dev, nlohmann-json3-dev, pkg-config, zlib1g-dev")
 set(CPACK_DEBIAN_SERVER_PACKAGE_DEPENDS "heed ${same_version}, adduser")
+set(CPACK_DEBIAN_DOCUMENTATION_PACKAGE_SHLIBDEPS OFF)
+set(CPACK_DEBIAN_DOCUMENTATION_PACKAGE_ARCHITECTURE all)
 set(CPACK_DEBIAN_SERVER_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_DEBIAN_SERVER_PACKAGE_ARCHITECTURE all)
 # The module is built for one minor version of Python.

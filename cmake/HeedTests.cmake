@@ -6,6 +6,20 @@
 
 include(GoogleTest)
 
+# Tests that take long begin first, so that no processor waits for the last of them: those that take several processors,
+# then slow scripts, then scripts, programs as a whole and fuzzers, then single tests.
+set(heed_cost_of_several_processors 1000)
+set(heed_cost_of_slow 500)
+set(heed_cost_of_many 100)
+
+# heed_time_limit(<result> <seconds>): the time limit of a test; emulated, fifteen times as long.
+function(heed_time_limit result seconds)
+  if(CMAKE_CROSSCOMPILING)
+    math(EXPR seconds "${seconds} * 15")
+  endif()
+  set(${result} ${seconds} PARENT_SCOPE)
+endfunction()
+
 # heed_folder_tests(<folder> [<source>...]): the *_test.cpp of tests/<folder>/ and its subfolders, and other sources,
 # one program per label, linked with the folder and all that are declared above it. Other .cpp files there are helpers
 # and belong to each of the programs.
@@ -36,19 +50,43 @@ function(heed_test_program folder target label timeout)
   add_executable(${target} ${sources})
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${HEED_UNITY} UNITY_BUILD_BATCH_SIZE 16)
   heed_use_test_settings(${target})
-  if(HEED_SANITIZE AND folder MATCHES "^(kernels|ops|nn|data|demo)(/|$)")
-    # These go through large operands and corpora themselves.
+  if(HEED_SANITIZE AND folder MATCHES "^kernels(/|$)")
+    # These go through large operands themselves.
     target_compile_options(${target} PRIVATE $<IF:$<CXX_COMPILER_ID:Clang>,-O2,-O1>)
   endif()
   target_link_libraries(${target} PRIVATE ${libraries} GTest::gmock_main GTest::gmock GTest::gtest)
+  heed_precompile(${target} GTest)
   if(label)
     add_dependencies(heed_${label}_tests ${target})
+  endif()
+  if(HEED_SANITIZE AND label STREQUAL "slow")
+    set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
+  endif()
+  heed_time_limit(timeout ${timeout})
+  if(HEED_SANITIZE)
+    set(timeout 900)  # of all together
+  endif()
+  # Slow tests run in one process, since they share what they make; so do all of a sanitized or emulated program, which
+  # takes longer to start than most tests. Emulated kernels take so long that they run one by one.
+  if(label STREQUAL "slow" OR HEED_SANITIZE OR (CMAKE_CROSSCOMPILING AND NOT folder STREQUAL "kernels/cpu"))
+    set(name ${folder}.${label})
+    if(NOT label)
+      set(name ${folder}.all)
+    endif()
+    heed_test_of_program(${name} ${target} ${timeout} "${label}")
+    return()
   endif()
   gtest_discover_tests(${target}
     DISCOVERY_MODE PRE_TEST
     DISCOVERY_TIMEOUT 60
     TEST_PREFIX "${folder}."
     PROPERTIES TIMEOUT ${timeout} LABELS "${label}")
+endfunction()
+
+# All tests of a program as one.
+function(heed_test_of_program name target timeout label)
+  add_test(NAME ${name} COMMAND ${target} --gtest_brief=1)
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout} LABELS "${label}" COST ${heed_cost_of_many})
 endfunction()
 
 # tests/source_root.h. Of all objects only this one names the place where the repository lies: the others can be shared
@@ -68,21 +106,23 @@ endfunction()
 
 # heed_fuzzer(<name> SEEDS <file>...)
 #
-# tests/fuzz/<name>_fuzzer.cpp with libFuzzer, which comes with Clang. The test ends after as many inputs or seconds as
-# CI has time for; by hand, without those limits, the program goes on until something breaks.
+# tests/fuzz/<folder>/<name>_fuzzer.cpp with libFuzzer, which comes with Clang. The test ends after as many inputs or
+# seconds as CI has time for; by hand, without those limits, the program goes on until something breaks.
 function(heed_fuzzer name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SEEDS")
   set(target heed_${name}_fuzzer)
-  add_executable(${target} fuzz/${name}_fuzzer.cpp)
+  file(GLOB source "${CMAKE_CURRENT_SOURCE_DIR}/fuzz/*/${name}_fuzzer.cpp")
+  add_executable(${target} ${source})
   heed_use_test_settings(${target})
   target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
   target_link_options(${target} PRIVATE -fsanitize=fuzzer)
+  heed_precompile(${target})
   heed_targets_up_to(libraries "")
   target_link_libraries(${target} PRIVATE ${libraries} nlohmann_json::nlohmann_json)
   list(JOIN arg_SEEDS "," seeds)
-  add_test(NAME fuzz.${name} COMMAND ${target} -seed=1 -runs=20000 -max_total_time=20 -max_len=50000 -timeout=20
+  add_test(NAME fuzz.${name} COMMAND ${target} -seed=1 -runs=20000 -max_total_time=5 -max_len=50000 -timeout=20
     -rss_limit_mb=2048 "-seed_inputs=${seeds}")
-  set_tests_properties(fuzz.${name} PROPERTIES TIMEOUT 120 LABELS fuzz)
+  set_tests_properties(fuzz.${name} PROPERTIES TIMEOUT 120 LABELS fuzz COST ${heed_cost_of_many})
 endfunction()
 
 # heed_runnable(<result> <target>): the path at which scripts can run a program: its own, or that of a script beside it
@@ -134,9 +174,17 @@ function(heed_script_test name script)
     heed_runnable(path heed_parity_driver)
     list(APPEND environment "HEED_PARITY_DRIVER=${path}")
   endif()
-  set_tests_properties(${name} PROPERTIES ENVIRONMENT "${environment}" SKIP_RETURN_CODE 77 LABELS "${arg_LABEL}")
+  set(cost ${heed_cost_of_many})
+  if(arg_PROCESSORS)
+    set(cost ${heed_cost_of_several_processors})
+  elseif(slow IN_LIST arg_LABEL)
+    set(cost ${heed_cost_of_slow})
+  endif()
+  set_tests_properties(${name} PROPERTIES ENVIRONMENT "${environment}" SKIP_RETURN_CODE 77 LABELS "${arg_LABEL}"
+    COST ${cost})
   if(arg_TIMEOUT)
-    set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT})
+    heed_time_limit(timeout ${arg_TIMEOUT})
+    set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout})
   endif()
   if(arg_PROCESSORS)
     set_tests_properties(${name} PROPERTIES PROCESSORS ${arg_PROCESSORS})

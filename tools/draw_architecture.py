@@ -48,6 +48,7 @@ LIVES_THERE = {
     "demo": ("heed demo", ""),
     "plan": ("heed plan", ""),
     "propose": ("heed recipe", ""),
+    "tune": ("heed tune", ""),
     "serve": ("heed serve: HTTP,", "interfaces, models"),
     "cli": ("a file a command; the only place that prints", ""),
 }

@@ -17,9 +17,12 @@ packages_test=(
   pybind11-dev python3-dev patchelf binutils dpkg-dev file
   iproute2 openssl
 )
-# For the linter, the syntax of scripts, the sanitizers and the fuzzers, which only CI runs every time. mold links the
-# many programs of tests in less time.
-packages_lint=(clang-tidy nodejs clang libclang-rt-dev mold)
+# For the linter, the syntax of scripts, the sanitizers and the fuzzers, which only CI runs every time; Python's type
+# hints and notebooks, whose tests are left out without. mold links the many programs of tests in less time.
+packages_lint=(
+  clang-tidy nodejs clang libclang-rt-dev mold
+  mypy python3-matplotlib jupyter-nbconvert python3-ipykernel
+)
 # To cross-compile for 64-bit ARM and to run that; tools/arm64_sysroot fetches the libraries.
 packages_arm64=(g++-aarch64-linux-gnu qemu-user)
 # Nothing installs these. Where they are there, tests of packages, manual pages, completion and of other languages do more:

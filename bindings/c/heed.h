@@ -1,4 +1,4 @@
-/* heed for C, and for every language that can call C: models that translate, write texts and read them.
+/* heed for C, and for every language that can call C: models that translate, write texts and read them, and training.
  *
  * Errors. Each function that can fail returns NULL, or an error that the caller frees. It then has changed nothing that
  * its pointers name. A NULL where a handle, a text or a place for a result must be is an error too. What frees a handle
@@ -151,7 +151,18 @@ enum heed_option {
   HEED_ATTENTION_SIZE = 134,  /* i  larger maps are made smaller; 0: none is */
   /* heed_tokenizer_encode() */
   HEED_MARK_BEGIN = 150, /* i */
-  HEED_MARK_END = 151    /* i */
+  HEED_MARK_END = 151,   /* i */
+  /* heed_train() */
+  HEED_SETTING = 170,  /* t+ "table.key=value", in place of the recipe's */
+  HEED_RESUME = 171,   /* i  1: goes on with the run that is in the directory */
+  HEED_PREPARED = 172, /* t  a folder of heed prepare, in place of the text */
+  /* Making models of models */
+  HEED_WEIGHT_TYPE = 190,        /* t  as heed quantize and heed export take it */
+  HEED_KEEP = 191,               /* t+ "PATTERN=TYPE": another type for the matrices whose names match */
+  HEED_GROUP = 192,              /* i  values of int4 that share a scale */
+  HEED_CALIBRATION = 193,        /* t  a file of text of the kind that the model reads */
+  HEED_CALIBRATION_TARGET = 194, /* t  its translations */
+  HEED_FORMAT = 195              /* t  "gguf", "huggingface", "ctranslate2" */
 };
 
 HEED_CHECKED heed_error* heed_options_create(heed_options** options);
@@ -376,6 +387,47 @@ HEED_CHECKED heed_error* heed_tokenizer_piece(const heed_tokenizer* tokenizer, i
                                               size_t* length);
 HEED_CHECKED heed_error* heed_tokenizer_id(const heed_tokenizer* tokenizer, const char* piece, size_t length,
                                            int32_t* id);
+
+/* ---- Training, and making models of models ---- */
+
+/* Figures by name, and texts: of an event of a training, or of what a function made. */
+typedef struct heed_record heed_record;
+
+HEED_PUBLIC void heed_record_free(heed_record* record); /* of what a function made, not of events */
+HEED_CHECKED heed_error* heed_record_kind(const heed_record* record, const char** kind);
+HEED_CHECKED heed_error* heed_record_figures(const heed_record* record, size_t* count);
+HEED_CHECKED heed_error* heed_record_figure(const heed_record* record, size_t index, const char** name, double* value);
+/* HEED_ERROR_ARGUMENT where it has no figure of that name. */
+HEED_CHECKED heed_error* heed_record_value(const heed_record* record, const char* name, double* value);
+HEED_CHECKED heed_error* heed_record_texts(const heed_record* record, size_t* count);
+HEED_CHECKED heed_error* heed_record_text(const heed_record* record, size_t index, const char** text, size_t* length);
+
+/* Events come on the thread that called heed_train(). Returns 0 to go on, and anything else to end the training after
+ * this update. Kinds and their figures:
+ *   "message"     a text
+ *   "start"       the text is read and the model built: from here on there is something to save
+ *   "train"       update, epoch, loss, negative_log_likelihood, learning_rate, gradient_norm, tokens_per_second,
+ *                 seconds, fraction
+ *   "validation"  update, loss, seconds, best (1 or 0), and what the task measures: bleu, bits_per_byte, accuracy ... */
+typedef int (*heed_event_callback)(void* user, const heed_record* event);
+HEED_CHECKED heed_error* heed_options_on_event(heed_options* options, heed_event_callback callback, void* user);
+
+/* These write a model to a directory, or to the file that GGUF is. `made` may be NULL. */
+
+/* As the recipe, a file, says. A training that is ended, by its callback, heed_stop or HEED_TIMEOUT, has saved its state:
+ * with HEED_RESUME the same call goes on, to the bits that it would have reached. `made` has the figure `parameters`, and
+ * why the training ended: "epochs", "updates", "minutes", "patience", "stopped". */
+HEED_CHECKED heed_error* heed_train(const char* recipe, const char* directory, const heed_options* options,
+                                    heed_record** made);
+/* A model directory of another program's model. Figures: tensors, bytes; texts: the family, and what was passed over. */
+HEED_CHECKED heed_error* heed_import(const char* source, const char* directory, const heed_options* options,
+                                     heed_record** made);
+/* A model in another program's format. Figures: tensors, bytes; text: the family that was written. */
+HEED_CHECKED heed_error* heed_export(const char* model, const char* path, const heed_options* options,
+                                     heed_record** made);
+/* A smaller model. Figures: matrices, bytes_before, bytes_after, signal_to_noise (in decibels). */
+HEED_CHECKED heed_error* heed_quantize(const char* model, const char* directory, const heed_options* options,
+                                       heed_record** made);
 
 #ifdef __cplusplus
 }

@@ -9,10 +9,11 @@
 #include <vector>
 
 #include "heed/types/attention.h"
+#include "heed/types/forward.h"
 #include "heed/types/inference.h"
-#include "heed/types/labeled_files.h"
-#include "heed/types/labels.h"
-#include "heed/types/reading.h"
+#include "heed/types/reading/labeled_files.h"
+#include "heed/types/reading/labels.h"
+#include "heed/types/reading/reading.h"
 #include "heed/types/train.h"
 #include "heed/types/workload.h"
 
@@ -93,6 +94,12 @@ class Encoder {
   // for a request that the model can't answer.
   TextAttention attention(const std::string& text, const AttentionRequest& request,
                           const std::string& where = "text") const;
+
+  // What it reads of a text, marks included, and what it computes from tokens. Only for encoders; throws as attention()
+  // does, and for tokens that are none.
+  std::vector<int32_t> tokens(const std::string& text, const ReadingOptions& reading = {},
+                              const std::string& where = "text") const;
+  ForwardResult forward(std::span<const int32_t> tokens, const ForwardRequest& request = {}) const;
 
   // How its tokenizer writes a mask; empty where the model can't fill masks.
   std::string mask() const;

@@ -6,13 +6,15 @@
 #include <span>
 
 #include "heed/types/attention.h"
-#include "heed/types/drafting.h"
-#include "heed/types/generation.h"
+#include "heed/types/forward.h"
 #include "heed/types/inference.h"
-#include "heed/types/next_tokens.h"
-#include "heed/types/prefixes.h"
-#include "heed/types/token_scores.h"
 #include "heed/types/workload.h"
+#include "heed/types/writing/continuations.h"
+#include "heed/types/writing/drafting.h"
+#include "heed/types/writing/generation.h"
+#include "heed/types/writing/next_tokens.h"
+#include "heed/types/writing/prefixes.h"
+#include "heed/types/writing/token_scores.h"
 
 namespace heed {
 
@@ -65,6 +67,12 @@ class Generator {
   std::vector<std::vector<ScoredToken>> score_prompts(std::span<const std::string> prompts,
                                                       const GenerationOptions& options = {},
                                                       const PromptName& name = {}) const;
+  // How likely the model finds each text after its prompt: of the tokens of both together, those after the ones with
+  // which all texts of an item begin as the prompt does. What comes before is read once. Throws as generate() does, also
+  // for a prompt and a text that are too long together.
+  std::vector<std::vector<TextScore>> score_continuations(std::span<const Continuations> items,
+                                                          const GenerationOptions& options = {},
+                                                          const PromptName& name = {}) const;
   // The most likely next tokens after a prompt, at most `count`. Throws as generate() does.
   LikelyTokens next_tokens(const std::string& prompt, int64_t count, const GenerationOptions& options = {},
                            const std::string& where = "prompt") const;
@@ -72,6 +80,12 @@ class Generator {
   // can't answer. Of an ensemble, its first model.
   TextAttention attention(const std::string& prompt, const AttentionRequest& request,
                           const GenerationOptions& options = {}, const std::string& where = "prompt") const;
+  // What the model reads of a prompt, a mark before it included, as count_tokens() counts.
+  std::vector<int32_t> tokens(const std::string& prompt, const GenerationOptions& options = {},
+                              const std::string& where = "prompt") const;
+  // What it computes from tokens. Throws for more than it takes, and for tokens that are none. Of an ensemble, its first
+  // model.
+  ForwardResult forward(std::span<const int32_t> tokens, const ForwardRequest& request = {}) const;
   // The tokens that the model reads for a prompt, a mark before it included. Throws when the prompt is not UTF-8 or too
   // long. `where` names it in errors.
   int64_t count_tokens(const std::string& prompt, const GenerationOptions& options = {},

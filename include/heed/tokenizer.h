@@ -37,6 +37,10 @@ class LoadedTokenizer {
                                              std::string_view where = "text") const;
   std::string decode(std::span<const int32_t> tokens, std::string_view where = "tokens") const;
 
+  // The characters of the text that each token of encode(text) came from: spaces that belong to tokens included, and of
+  // a byte the character that it is in. FormatError where the text is not UTF-8.
+  std::vector<TokenOffsets> offsets(std::string_view text) const;
+
   // ConfigError for kinds that have no steps: word, char and byte. FormatError where the text is not UTF-8, and for a
   // model from elsewhere whose own merges give other tokens.
   TokenizerTrace trace(std::string_view text) const;

@@ -5,14 +5,16 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "heed/types/attention.h"
-#include "heed/types/drafting.h"
 #include "heed/types/evaluation.h"
+#include "heed/types/forward.h"
 #include "heed/types/inference.h"
-#include "heed/types/translation.h"
 #include "heed/types/workload.h"
+#include "heed/types/writing/drafting.h"
+#include "heed/types/writing/translation.h"
 
 namespace heed {
 
@@ -54,6 +56,14 @@ class Translator {
   // score(), and for a request that the model can't answer. Of an ensemble, its first model.
   TextAttention attention(const std::string& line, const std::string& translation, const AttentionRequest& request,
                           const LanguagePair& languages = {}) const;
+
+  // What the model reads of a line and of its translation. Throws as score() does; `where` begins the names of both in
+  // errors.
+  PairTokens tokens(const std::string& line, const std::string& translation, const LanguagePair& languages = {},
+                    std::string_view where = {}) const;
+  // What it computes from tokens. Throws for more than it takes, and for tokens that are none. Of an ensemble, its first
+  // model.
+  ForwardResult forward(const PairTokens& tokens, const ForwardRequest& request = {}) const;
 
   // Over the whole vocabulary, also where there is a shortlist. Throws for the same reasons, on either side.
   std::vector<PairScore> score(const LinePairs& pairs, const LinePairName& name = {},

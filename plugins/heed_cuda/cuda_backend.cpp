@@ -95,6 +95,7 @@ class CudaBackend final : OnDevice, public Backend {
   void logit_sums(const LogitSums& call) override { cuda::logit_sums(context_, call); }
   void divided_loss(const DividedLoss& call) override { cuda::divided_loss(context_, call); }
   void label_loss(const LabelLoss& call) override { cuda::label_loss(context_, call); }
+  void distil_loss(const DistilLoss& call) override { cuda::distil_loss(context_, call); }
   void log_softmax(ConstView logits, View log_probs) override { cuda::log_softmax(context_, logits, log_probs); }
   void selected_log_softmax(const SelectedLogSoftmax& call) override { cuda::selected_log_softmax(context_, call); }
   void average_probabilities(const AverageProbabilities& call) override { cuda::average_probabilities(context_, call); }

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "api/inside/forward.h"
 #include "api/inside/text_attention.h"
 #include "base/system/clock.h"
 #include "base/system/files.h"
@@ -99,6 +100,9 @@ struct Encoder::State {
     const bool is_encoder = stored.config().architecture == Architecture::encoder;
     require<FormatError>(is_encoder && fits, directory, "has no head for {}: train one with training.task = \"{}\"",
                          what, task);
+  }
+  void require_encoder() const {
+    require<ConfigError>(stored.config().architecture == Architecture::encoder, directory, "is not an encoder");
   }
   void require_text_labels() const { require_head(classifies(), "labels of texts", "classify"); }
   void require_word_labels() const {
@@ -382,7 +386,7 @@ void Encoder::embed_into(std::span<float> to, std::span<const std::string> texts
 TextAttention Encoder::attention(const std::string& text, const AttentionRequest& request,
                                  const std::string& where) const {
   const ModelConfig& config = state_->stored.config();
-  require<ConfigError>(config.architecture == Architecture::encoder, state_->directory, "is not an encoder");
+  state_->require_encoder();
   const EncodedText encoded = encode_text_or_pair(state_->stored.text(), {text}, {config.max_length}, where);
   const EncodedText* const one = &encoded;
   const Sequences tokens = sequences_of(std::span(&one, 1), config.token_types);
@@ -390,6 +394,21 @@ TextAttention Encoder::attention(const std::string& text, const AttentionRequest
   state_->reader.lanes().run(1, [&](size_t /*task*/, Backend& backend) {
     found = attention_of_text({state_->stored.model(), backend, state_->storage}, state_->stored.text(), tokens,
                               encoded.ids, request);
+  });
+  return found;
+}
+
+std::vector<int32_t> Encoder::tokens(const std::string& text, const ReadingOptions& reading,
+                                     const std::string& where) const {
+  state_->require_encoder();
+  return encode_text_or_pair(state_->stored.text(), {text}, state_->limit(reading), where).ids;
+}
+
+ForwardResult Encoder::forward(std::span<const int32_t> tokens, const ForwardRequest& request) const {
+  state_->require_encoder();
+  ForwardResult found;
+  state_->reader.lanes().run(1, [&](size_t /*task*/, Backend& backend) {
+    found = forward_of_text({state_->stored.model(), backend, state_->storage}, tokens, request);
   });
   return found;
 }

@@ -5,6 +5,7 @@
 #include "data/lines/line_reader.h"
 #include "text/tokenizer_trace.h"
 #include "text/tokenizer_training.h"
+#include "text/unicode/text_origins.h"
 
 namespace heed {
 namespace {
@@ -102,6 +103,10 @@ std::string LoadedTokenizer::decode(std::span<const int32_t> tokens, std::string
     ids.push_back(state_->token(token, where));
   }
   return state_->tokenizer->decode(ids);
+}
+
+std::vector<TokenOffsets> LoadedTokenizer::offsets(std::string_view text) const {
+  return characters_of(text, state_->tokenizer->origins(text));
 }
 
 TokenizerTrace LoadedTokenizer::trace(std::string_view text) const { return trace_of(*state_->tokenizer, text); }

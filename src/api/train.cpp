@@ -1,9 +1,9 @@
 #include "heed/train.h"
 
-#include "base/text/plural.h"
+#include "api/inside/run_training.h"
+#include "api/stages/run_stages.h"
 #include "kernels/devices/device_choice.h"
 #include "ranks/job.h"
-#include "train/run/trainer.h"
 
 namespace heed {
 namespace {
@@ -29,6 +29,14 @@ TrainResult train(const TrainOptions& options, TrainListener& of_caller) {
   const Ranks ranks = job_ranks();
   QuietListener quiet(of_caller);
   TrainListener& listener = ranks.is_first() ? of_caller : quiet;
+  require_device_of_ranks(ranks, options.device);
+  if (has_stages(options.recipe)) {
+    require<ConfigError>(options.prepared.empty(), options.recipe,
+                         "has stages, whose texts are not one prepared corpus: leave the corpus out, or name it as "
+                         "data.prepared of a stage");
+    const auto backend = make_backend(options.device, options.threads);
+    return run_stages(options, {*backend, ranks, listener});
+  }
   Recipe recipe = read_recipe(options.recipe, options.overrides,
                               options.start == TrainStart::resume ? options.output : std::string());
   if (!options.prepared.empty()) {
@@ -37,24 +45,13 @@ TrainResult train(const TrainOptions& options, TrainListener& of_caller) {
   if (!options.layout.empty()) {
     recipe.training.layout = options.layout;
   }
-  require<ConfigError>(ranks.is_alone() || options.device == "cpu", "ranks",
-                       "several ranks train only on processors, but the device is {}", options.device);
   const auto backend = make_backend(options.device, options.threads);
   // A run that is resumed may read a corpus that was prepared from files that are gone.
   if (options.start == TrainStart::fresh && recipe.prepared.empty()) {
     recipe.validate_for_new_run();
     require_files(recipe, options.recipe);
   }
-  Trainer trainer(*backend, recipe, ModelFolder{options.output}, options.start, listener, ranks);
-  const int64_t all = trainer.parameters(), trained = trainer.trained_parameters();
-  const std::string where = backend->device() == Device::cpu
-                                ? fmt::format("{} thread{}", backend->threads(), plural(backend->threads()))
-                                : backend->device_name();
-  listener.on_message(fmt::format("{} parameters{}, {}, {}{}", all,
-                                  trained == all ? "" : fmt::format(" ({} trained, {} frozen)", trained, all - trained),
-                                  name_of(storage_of(recipe.training.precision)), where,
-                                  ranks.is_alone() ? "" : fmt::format(" on each of {} ranks", ranks.count())));
-  return {.reason = trainer.run(), .parameters = trainer.parameters(), .rank = ranks.rank()};
+  return run_training({*backend, ranks, listener}, recipe, options.output, options.start);
 }
 
 }  // namespace heed

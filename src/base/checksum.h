@@ -11,7 +11,7 @@
 
 namespace heed {
 
-// docs/formats.md has the formula.
+// docs/models/formats.md has the formula.
 class Checksum {
  public:
   void add(std::span<const std::byte> bytes) {

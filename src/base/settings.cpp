@@ -22,27 +22,6 @@ Setting plain(std::string name, SettingType type, Value& value, std::function<st
           [&value](const std::string&, const SettingValue& found) { value = std::get<Value>(found); }, std::move(show)};
 }
 
-std::string in_quotes(const std::string& text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      result += '\\';
-      result += c;
-    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-      result += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
-    } else {
-      result += c;
-    }
-  }
-  return result + "\"";
-}
-
-std::string in_quotes(const std::vector<std::string>& texts) {
-  std::vector<std::string> items;
-  std::ranges::transform(texts, std::back_inserter(items), [](const std::string& text) { return in_quotes(text); });
-  return fmt::format("[{}]", fmt::join(items, ", "));
-}
-
 // The number in a form that TOML reads as a floating-point number.
 std::string with_point(double value) {
   const std::string text = fmt::format("{}", value);
@@ -70,11 +49,13 @@ std::optional<SettingValue> values_of(const toml::node& node, bool (toml::node::
   return fits ? std::optional<SettingValue>(std::move(values)) : std::nullopt;
 }
 
-bool is_finite(const SettingValue& value) {
-  const double* const number = std::get_if<double>(&value);
-  const auto* const numbers = std::get_if<std::vector<double>>(&value);
-  return (number == nullptr || std::isfinite(*number)) &&
-         (numbers == nullptr || std::ranges::all_of(*numbers, [](double one) { return std::isfinite(one); }));
+// The numbers of a value, whether one or several.
+std::span<const double> numbers_of(const SettingValue& value) {
+  if (const double* const number = std::get_if<double>(&value)) {
+    return {number, 1};
+  }
+  const auto* const several = std::get_if<std::vector<double>>(&value);
+  return several == nullptr ? std::span<const double>() : *several;
 }
 
 // The node's value, if it has that type.
@@ -115,9 +96,9 @@ std::optional<SettingValue> value_of(const toml::node& node, SettingType type) {
 void set_value(const Setting& setting, const toml::node& node, const std::string& where) {
   const std::optional<SettingValue> value = value_of(node, setting.type);
   require<ConfigError>(value.has_value(), where, "{} must be {}", setting.name, describe(setting.type));
-  const double* const number = std::get_if<double>(&*value);
-  require<ConfigError>(is_finite(*value), where, "{} is {}, expected a finite number", setting.name,
-                       number == nullptr ? "not finite in one layer" : fmt::format("{}", *number));
+  for (const double number : numbers_of(*value)) {
+    require<ConfigError>(std::isfinite(number), where, "{} is {}, expected a finite number", setting.name, number);
+  }
   setting.set(where, *value);
 }
 
@@ -262,7 +243,93 @@ std::string read_table(const toml::node& node, std::string_view name, std::strin
   return table.name;
 }
 
+std::string line_of(const toml::node& node, std::string_view file) {
+  return fmt::format("{}:{}", file, node.source().begin.line);
+}
+
+// The tables [[list]]; null where the text has no such key.
+toml::array* listed_in(toml::table& root, std::string_view file, std::string_view list) {
+  toml::node* const node = root.get(list);
+  if (node == nullptr) {
+    return nullptr;
+  }
+  require<ConfigError>(node->is_array_of_tables(), line_of(*node, file), "{} must be tables, each [[{}]]", list, list);
+  return node->as_array();
+}
+
+toml::table& listed_table(toml::table& root, std::string_view file, const ListedTable& listed) {
+  toml::array* const tables = listed_in(root, file, listed.list);
+  ensure(tables != nullptr && listed.number < tables->size(), "settings", "there is no table {} in [[{}]]",
+         listed.number, listed.list);
+  return *(*tables)[listed.number].as_table();
+}
+
+// Nodes that are moved keep their lines.
+void move_to(toml::table& table, std::string_view key, toml::node& node) {
+  node.visit([&](auto& typed) { table.insert_or_assign(key, std::move(typed)); });
+}
+
+// The text with one of its listed tables laid over it.
+toml::table parse_over(std::string_view text, std::string_view file, const ListedTable* over) {
+  toml::table root = parse_toml(text, file);
+  if (over == nullptr) {
+    return root;
+  }
+  toml::table chosen = std::move(listed_table(root, file, *over));
+  root.erase(over->list);
+  for (const std::string_view name : over->apart) {
+    root.erase(name);
+  }
+  for (auto&& [name, node] : chosen) {
+    toml::table* const inner = node.as_table();
+    toml::table* const under = root[name.str()].as_table();
+    if (inner != nullptr && under != nullptr) {
+      for (auto&& [key, value] : *inner) {
+        move_to(*under, key.str(), value);
+      }
+    } else if (inner != nullptr) {
+      move_to(root, name.str(), node);
+    }
+  }
+  return root;
+}
+
+void collect_texts(const toml::node& node, std::vector<std::string>& texts) {
+  if (const toml::table* const table = node.as_table()) {
+    for (const auto& [key, inner] : *table) {
+      collect_texts(inner, texts);
+    }
+  } else if (const toml::array* const array = node.as_array()) {
+    for (const toml::node& inner : *array) {
+      collect_texts(inner, texts);
+    }
+  } else if (node.is_string()) {
+    texts.push_back(*node.value<std::string>());
+  }
+}
+
 }  // namespace
+
+std::string in_quotes(const std::string& text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      result += '\\';
+      result += c;
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      result += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
+    } else {
+      result += c;
+    }
+  }
+  return result + "\"";
+}
+
+std::string in_quotes(const std::vector<std::string>& texts) {
+  std::vector<std::string> items;
+  std::ranges::transform(texts, std::back_inserter(items), [](const std::string& text) { return in_quotes(text); });
+  return fmt::format("[{}]", fmt::join(items, ", "));
+}
 
 std::string_view describe(SettingType type) {
   constexpr std::array<std::string_view, 7> kWords{"an integer",
@@ -331,9 +398,9 @@ std::vector<std::string> table_names(std::string_view text, std::string_view fil
 }
 
 std::vector<std::string> read_settings(std::string_view text, std::string_view file,
-                                       std::span<const SettingTable> tables) {
+                                       std::span<const SettingTable> tables, const ListedTable* over) {
   std::vector<std::string> present;
-  const toml::table root = parse_toml(text, file);
+  const toml::table root = parse_over(text, file, over);
   for (const auto& [name, node] : root) {
     if (name.str() == kDescription) {
       continue;
@@ -352,8 +419,9 @@ std::vector<std::string> read_settings(std::string_view text, std::string_view f
   return present;
 }
 
-void read_known_settings(std::string_view text, std::string_view file, std::span<const SettingTable> tables) {
-  const toml::table root = parse_toml(text, file);
+void read_known_settings(std::string_view text, std::string_view file, std::span<const SettingTable> tables,
+                         const ListedTable* over) {
+  const toml::table root = parse_over(text, file, over);
   for (const SettingTable& table : tables) {
     const toml::table* const found = root[table.name].as_table();
     for (const Setting& setting : table.settings) {
@@ -362,6 +430,57 @@ void read_known_settings(std::string_view text, std::string_view file, std::span
       }
     }
   }
+}
+
+size_t count_listed(std::string_view text, std::string_view file, std::string_view list) {
+  toml::table root = parse_toml(text, file);
+  const toml::array* const tables = listed_in(root, file, list);
+  return tables == nullptr ? 0 : tables->size();
+}
+
+void read_listed(std::string_view text, std::string_view file, const ListedTable& listed, const SettingTable& table,
+                 InnerTables inner) {
+  toml::table root = parse_toml(text, file);
+  for (const auto& [key, node] : listed_table(root, file, listed)) {
+    if (node.is_table()) {
+      require<ConfigError>(inner == InnerTables::skipped, line_of(node, file), "{} has no table [{}]", table.name,
+                           key.str());
+    } else {
+      set_value(setting_named(table, key.str(), line_of(node, file)), node, line_of(node, file));
+    }
+  }
+}
+
+void read_known_listed(std::string_view text, std::string_view file, const ListedTable& listed,
+                       const SettingTable& table) {
+  toml::table root = parse_toml(text, file);
+  const toml::table& found = listed_table(root, file, listed);
+  for (const Setting& setting : table.settings) {
+    if (const toml::node* const value = found.get(setting.name)) {
+      set_value(setting, *value, line_of(*value, file));
+    }
+  }
+}
+
+std::vector<std::string> texts_in_listed(std::string_view text, std::string_view file, const ListedTable& listed) {
+  toml::table root = parse_toml(text, file);
+  std::vector<std::string> texts;
+  collect_texts(listed_table(root, file, listed), texts);
+  return texts;
+}
+
+std::vector<std::pair<std::string, std::string>> read_names(std::string_view text, std::string_view file,
+                                                            std::string_view table) {
+  const toml::table root = parse_toml(text, file);
+  std::vector<std::pair<std::string, std::string>> names;
+  if (const toml::node* const found = root.get(table)) {
+    require<ConfigError>(found->is_table(), line_of(*found, file), "{} must be a table, [{}]", table, table);
+    for (const auto& [key, node] : *found->as_table()) {
+      require<ConfigError>(node.is_string(), line_of(node, file), "{} must be a text", key.str());
+      names.emplace_back(key.str(), *node.value<std::string>());
+    }
+  }
+  return names;
 }
 
 void override_setting(std::string_view assignment, std::span<const SettingTable> tables) {

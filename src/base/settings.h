@@ -100,18 +100,46 @@ struct SettingTable {
 // not TOML.
 std::vector<std::string> table_names(std::string_view toml, std::string_view file, std::string_view group);
 
-// Sets what a TOML text holds, a table of a group being called "model.a", and returns the names of the tables that it has. ConfigError, with file and line, for an
-// unknown table or key (naming the nearest valid one) and for a value of the wrong type; FormatError for text that is
-// not TOML. A top-level `description` is ignored.
+// One of the tables [[list]] of a text, counted from 0. The tables that are in it are laid over those of the text, key
+// by key; the list itself and the tables in `apart` then count as if they were not there.
+struct ListedTable {
+  std::string_view list;
+  size_t number = 0;
+  std::vector<std::string_view> apart;
+};
+
+// Sets what a TOML text holds, a table of a group being called "model.a", and returns the names of the tables that it
+// has. ConfigError, with file and line, for an unknown table or key (naming the nearest valid one) and for a value of
+// the wrong type; FormatError for text that is not TOML. A top-level `description` is ignored.
 std::vector<std::string> read_settings(std::string_view toml, std::string_view file,
-                                       std::span<const SettingTable> tables);
+                                       std::span<const SettingTable> tables, const ListedTable* over = nullptr);
 
 // The same, but skips what is not in the tables: for settings that decide which other tables there are.
-void read_known_settings(std::string_view toml, std::string_view file, std::span<const SettingTable> tables);
+void read_known_settings(std::string_view toml, std::string_view file, std::span<const SettingTable> tables,
+                         const ListedTable* over = nullptr);
+
+// How many tables [[list]] a text has; 0 also where it has no such key. ConfigError where that is something else.
+size_t count_listed(std::string_view toml, std::string_view file, std::string_view list);
+// The keys of a listed table itself, for which `table` is named as messages are to name it.
+enum class InnerTables : uint8_t { skipped, refused };
+void read_listed(std::string_view toml, std::string_view file, const ListedTable& listed, const SettingTable& table,
+                 InnerTables inner);
+// The same, but skips unknown keys.
+void read_known_listed(std::string_view toml, std::string_view file, const ListedTable& listed,
+                       const SettingTable& table);
+// All texts that are somewhere in a listed table.
+std::vector<std::string> texts_in_listed(std::string_view toml, std::string_view file, const ListedTable& listed);
+// The keys of a table whose names are the user's own, and their values, which must be texts.
+std::vector<std::pair<std::string, std::string>> read_names(std::string_view toml, std::string_view file,
+                                                            std::string_view table);
 
 // Sets one value from "table.name=value". A text needs no quotes; a list is separated by commas, or a TOML array.
 void override_setting(std::string_view assignment, std::span<const SettingTable> tables);
 void override_known_setting(std::string_view assignment, std::span<const SettingTable> tables);
+
+// A text, and a list of them, as values of TOML.
+std::string in_quotes(const std::string& text);
+std::string in_quotes(const std::vector<std::string>& texts);
 
 // All values as TOML, which read_settings() reads back.
 std::string to_toml(std::span<const SettingTable> tables);

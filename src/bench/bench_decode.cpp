@@ -11,7 +11,7 @@
 #include "bench/random_model.h"
 #include "bench/roofline.h"
 #include "bench/train_shapes.h"
-#include "decode/texts/translation.h"
+#include "decode/texts/translation/translation.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/precision.h"
 #include "kernels/lanes.h"

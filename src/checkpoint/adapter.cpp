@@ -44,6 +44,24 @@ void add_product(const std::vector<float>& b, const std::vector<float>& a, int64
   }
 }
 
+const StoredTensor& require_shape(const TensorFile& file, const std::string& name, const std::vector<int64_t>& shape) {
+  const StoredTensor& tensor = file.at(name);
+  require<FormatError>(tensor.shape == shape, file.path().string(), "{}, but the model has [{}]", tensor.text(),
+                       fmt::join(shape, ", "));
+  return tensor;
+}
+
+std::vector<float> read_shaped(const TensorFile& file, const std::string& name, const std::vector<int64_t>& shape) {
+  return read_weight(file, require_shape(file, name, shape));
+}
+
+// The checksum of the floats that a base's blocks or groups stand for, which older versions recorded.
+std::string checksum_of_floats(const ModelFolder& base, const std::shared_ptr<const TensorFile>& stored) {
+  return checksum_of_base(is_foreign_model(base.path)
+                              ? *open_foreign_weights(read_foreign_model(base.path), BlocksAs::floats)
+                              : *with_widened_groups(stored));
+}
+
 std::filesystem::path finished_weights(const ModelFolder& folder) {
   require<IoError>(std::filesystem::exists(folder.adapter_weights()), folder.path.string(),
                    "has no adapter.safetensors: the run that trains the adapter has not finished; resume it");
@@ -105,13 +123,9 @@ AdapterDescription load_adapter(const ModelFolder& folder) {
   return description;
 }
 
-std::string checksum_of_weights(const TensorFile& file) {
-  const auto found = file.metadata().find(kWeightsChecksum);
-  if (found == file.metadata().end()) {
-    return checksum_of_tensors(file);
-  }
-  verify_checksum(file);
-  return found->second;
+std::string checksum_of_base(const TensorFile& base) {
+  const auto found = base.metadata().find(kWeightsChecksum);
+  return found == base.metadata().end() ? checksum_of_tensors(base) : found->second;
 }
 
 void require_adapter_of(const ModelFolder& folder, const AdapterDescription& description, const Weights& weights) {
@@ -141,29 +155,25 @@ ModelFolder base_of(const ModelFolder& folder, const AdapterDescription& descrip
 }
 
 bool has_base(const ModelFolder& folder, const AdapterDescription& description) {
-  const ModelFolder base = base_of(folder, description);
-  return is_foreign_model(base.path) || std::filesystem::exists(base.weights());
+  return has_weights(base_of(folder, description));
 }
 
-std::shared_ptr<const TensorFile> open_base(const ModelFolder& folder, const AdapterDescription& description,
-                                            const std::filesystem::path& base) {
+WidenedWeights open_base(const ModelFolder& folder, const AdapterDescription& description,
+                         const std::filesystem::path& base) {
   const ModelFolder recorded = base.empty() ? base_of(folder, description) : ModelFolder{base};
-  const bool is_foreign = is_foreign_model(recorded.path);
-  require<IoError>(is_foreign || std::filesystem::exists(recorded.weights()), folder.path.string(),
+  require<IoError>(has_weights(recorded), folder.path.string(),
                    "is an adapter, and its base is not in {}: put it there, or run heed merge with --model DIR",
                    recorded.path.string());
-  std::shared_ptr<const TensorFile> file;
-  if (is_foreign) {
-    file = open_foreign_weights(read_foreign_model(recorded.path), BlocksAs::floats);
-  } else {
-    file = with_widened_groups(std::make_shared<const SafeTensors>(recorded.weights()));
-  }
-  const std::string found = checksum_of_weights(*file);
-  require<FormatError>(found == description.checksum, folder.path.string(),
+  const ModelConfig config = load_description(recorded).config;
+  const std::shared_ptr<const TensorFile> stored = open_weights(recorded, config);
+  verify_checksum(*stored);
+  const std::string found = checksum_of_base(*stored);
+  const bool is_known = found == description.checksum || checksum_of_floats(recorded, stored) == description.checksum;
+  require<FormatError>(is_known, folder.path.string(),
                        "is an adapter for a base whose weights have the checksum {}, but those in {} have {}: it "
                        "belongs to another model",
                        description.checksum, recorded.path.string(), found);
-  return file;
+  return widened_weights(stored, config);
 }
 
 AdaptedWeights::AdaptedWeights(const ModelFolder& folder, const ModelConfig& config, const AdapterSources& sources)
@@ -173,7 +183,7 @@ AdaptedWeights::AdaptedWeights(const ModelFolder& folder, const ModelConfig& con
       base_(open_base(folder, description_, sources.base)) {
   require_checksum(adapter_);
   require_mark(adapter_, folder, config);
-  require_enough_tensors(std::ssize(adapter_.tensors()) + std::ssize(base_->tensors()), adapter_.path(), config);
+  require_enough_tensors(std::ssize(adapter_.tensors()) + std::ssize(base_.floats->tensors()), adapter_.path(), config);
   verify_checksum(adapter_);
 }
 
@@ -201,32 +211,56 @@ void AdaptedWeights::require_complete(const Weights& weights) const {
   }
 }
 
-std::vector<float> AdaptedWeights::read(const TensorFile& file, const std::string& name,
-                                        const std::vector<int64_t>& shape) const {
-  const StoredTensor& tensor = file.at(name);
-  require<FormatError>(tensor.shape == shape, file.path().string(), "{}, but the model has [{}]", tensor.text(),
-                       fmt::join(shape, ", "));
-  return read_weight(file, tensor);
-}
-
 std::vector<float> AdaptedWeights::values(const Weight& weight) const {
   const std::vector<int64_t> shape = stored_shape(weight.shape());
   std::vector<float> values = is_whole(weight.name())
-                                  ? read(adapter_, weight.name(), shape)
-                                  : read(*base_, name_there(description_.renamed, weight.name()), shape);
+                                  ? read_shaped(adapter_, weight.name(), shape)
+                                  : read_shaped(*base_.floats, name_there(description_.renamed, weight.name()), shape);
   if (has_adapter(weight.name())) {
     const AdapterNames names = adapter_names(weight.name());
-    add_product(read(adapter_, names.b, {shape[0], description_.rank}),
-                read(adapter_, names.a, {description_.rank, shape[1]}), description_.rank,
+    add_product(read_shaped(adapter_, names.b, {shape[0], description_.rank}),
+                read_shaped(adapter_, names.a, {description_.rank, shape[1]}), description_.rank,
                 static_cast<float>(description_.scale()), values);
   }
   return values;
 }
 
+bool AdaptedWeights::stays_packed(const Weight& weight) const {
+  return !is_whole(weight.name()) && base_.is_packed(name_there(description_.renamed, weight.name()));
+}
+
+std::unique_ptr<PackedWeight> AdaptedWeights::packed(const Weight& weight, Backend& backend, DType inputs) const {
+  const std::string& there = name_there(description_.renamed, weight.name());
+  require_shape(*base_.floats, there, stored_shape(weight.shape()));
+  return base_.packed(there, backend, inputs);
+}
+
+AdapterConfig AdaptedWeights::adapters_beside(const Weights& weights) const {
+  AdapterConfig config{.rank = description_.rank, .alpha = description_.alpha, .matrices = {}};
+  for (const std::string& name : description_.matrices) {
+    if (stays_packed(weights.find(name))) {
+      config.matrices.push_back(name);
+    }
+  }
+  config.rank = config.matrices.empty() ? 0 : config.rank;
+  return config;
+}
+
+std::vector<float> AdaptedWeights::adapter_values(const Weight& weight) const {
+  return read_shaped(adapter_, weight.name(), stored_shape(weight.shape()));
+}
+
 void load_adapted_weights(const AdaptedWeights& source, Backend& backend, DType precision, Weights& weights) {
   source.require_complete(weights);
+  if (const AdapterConfig beside = source.adapters_beside(weights); beside.rank > 0) {
+    add_adapters(weights, beside);
+  }
   for (Weight& weight : weights.all()) {
-    std::vector<float> values = source.values(weight);
+    if (!is_adapter(weight) && source.stays_packed(weight)) {
+      weight.hold(source.packed(weight, backend, precision));
+      continue;
+    }
+    std::vector<float> values = is_adapter(weight) ? source.adapter_values(weight) : source.values(weight);
     const int64_t columns = weight.shape().columns();
     weight.store(backend, {precision, precision}, [&](int64_t first, int64_t count) {
       return ConstView(values.data() + first * columns, DType::f32, count, columns, columns);

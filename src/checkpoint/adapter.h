@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "checkpoint/model_directory.h"
+#include "checkpoint/widened_weights.h"
 #include "nn/weights/adapters.h"
 
 namespace heed {
@@ -35,9 +36,9 @@ void save_adapter(const ModelFolder& folder, const AdapterDescription& descripti
 // adapter.
 AdapterDescription load_adapter(const ModelFolder& folder);
 
-// What identifies a base: the checksum in its file or, for another program's model, the one that an import of it would
-// have.
-std::string checksum_of_weights(const TensorFile& file);
+// What identifies a base: the checksum in its file, which is not verified here, or for another program's model, the one
+// that an import of it would have.
+std::string checksum_of_base(const TensorFile& base);
 
 // Where the base is expected, and whether it is there.
 ModelFolder base_of(const ModelFolder& folder, const AdapterDescription& description);
@@ -47,8 +48,8 @@ void require_adapter_of(const ModelFolder& folder, const AdapterDescription& des
 
 // The base's weights. FormatError, naming both checksums, when they are not those that the adapter was trained on;
 // IoError, saying how to give another directory, when there are none.
-std::shared_ptr<const TensorFile> open_base(const ModelFolder& folder, const AdapterDescription& description,
-                                            const std::filesystem::path& base = {});
+WidenedWeights open_base(const ModelFolder& folder, const AdapterDescription& description,
+                         const std::filesystem::path& base = {});
 
 // Where an adapter's weights are; empty: in its folder, and in the base that it records.
 struct AdapterSources {
@@ -68,18 +69,25 @@ class AdaptedWeights {
   // W + scale B A, computed in f32. FormatError when the files do not have it in the weight's shape.
   std::vector<float> values(const Weight& weight) const;
 
+  // Where the base has packed matrices, inference holds them as they are, with the same errors, and has their adapters
+  // beside them; rank 0: there are none.
+  bool stays_packed(const Weight& weight) const;
+  std::unique_ptr<PackedWeight> packed(const Weight& weight, Backend& backend, DType inputs) const;
+  AdapterConfig adapters_beside(const Weights& weights) const;
+  // One of these adapters' matrices.
+  std::vector<float> adapter_values(const Weight& weight) const;
+
  private:
   bool is_whole(const std::string& name) const;
   bool has_adapter(const std::string& name) const;
-  std::vector<float> read(const TensorFile& file, const std::string& name, const std::vector<int64_t>& shape) const;
 
   ModelFolder folder_;
   AdapterDescription description_;
   SafeTensors adapter_;
-  std::shared_ptr<const TensorFile> base_;
+  WidenedWeights base_;
 };
 
-// For inference; see load_weights() and require_complete().
+// For inference; see load_weights() and require_complete(). Registers the adapters that stay beside packed matrices.
 void load_adapted_weights(const AdaptedWeights& source, Backend& backend, DType precision, Weights& weights);
 
 // Writes a model directory without an adapter: weights, description and tokenizers.

@@ -292,7 +292,11 @@ ModelDescription load_description(const ModelFolder& folder) {
     return description_of(read_foreign_model(folder.path));
   }
   require<IoError>(std::filesystem::is_directory(folder.path), path, "is a file, expected a model directory");
-  require<IoError>(std::filesystem::exists(folder.config()), path, "is not a model directory: it has no config.json");
+  const bool has_stages = std::filesystem::is_directory(folder.path / "stages");
+  require<IoError>(std::filesystem::exists(folder.config()), path, "is not a model directory: it has no config.json{}",
+                   has_stages ? fmt::format("; its stages are not finished, and their models are in {}",
+                                            (folder.path / "stages").string())
+                              : "");
   ModelDescription description = parse_description(read_file(folder.config()), folder.config().string());
   for (const TokenizerFile& file : description.tokenizers) {
     require<IoError>(std::filesystem::exists(folder.path / file.name), (folder.path / file.name).string(),

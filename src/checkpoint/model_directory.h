@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "heed/types/labeled_files.h"
+#include "heed/types/reading/labeled_files.h"
 #include "interchange/foreign_model.h"
 #include "models/config.h"
 #include "tensor_files/safetensors.h"

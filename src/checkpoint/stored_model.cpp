@@ -56,6 +56,10 @@ void require_weights_of(const TensorFile& weights, const ModelFolder& folder, co
   require_mark(weights, folder, config);
 }
 
+bool has_weights(const ModelFolder& folder) {
+  return is_foreign_model(folder.path) || std::filesystem::exists(folder.weights());
+}
+
 std::shared_ptr<const TensorFile> open_weights(const ModelFolder& folder, const ModelConfig& config, BlocksAs blocks) {
   if (is_foreign_model(folder.path)) {
     return open_foreign_weights(read_foreign_model(folder.path), blocks);
@@ -92,12 +96,14 @@ void StoredModel::hold_weights(const ModelFolder& folder, const ModelConfig& con
   if (holds_adapter(folder)) {
     const AdaptedWeights adapted(folder, config, {.file = weights, .base = {}});
     model_.emplace(Scope(weights_), with_context(config, context, folder.path.string()));
+    parameters_ = weights_.elements();
     load_adapted_weights(adapted, backend, storage, weights_);
     return;
   }
   const std::shared_ptr<const TensorFile> file =
       weights.empty() ? open_weights(folder, config) : open_own_weights(weights, folder, config);
   model_.emplace(Scope(weights_), with_context(config, context, folder.path.string()));
+  parameters_ = weights_.elements();
   load_weights(file, backend, storage, weights_);
 }
 
@@ -115,6 +121,15 @@ void require_architecture(const ModelFolder& folder, Architecture architecture) 
                        describe(found), describe(architecture), commands_for(found));
   require<FormatError>(description.marks.output_layer == OutputLayer::present, folder.path.string(),
                        "was saved without the layer that writes text, to embed texts; heed embed takes it");
+}
+
+void StoredModel::unpack_for_products() {
+  for (Weight& weight : weights_.all()) {
+    const PackedWeight* const packed = weight.value().packed;
+    if (packed != nullptr && packed->holds_integers() && weight.use() != WeightUse::table) {
+      weight.hold_for_training(weight.take_packed());
+    }
+  }
 }
 
 // Only a few rows of a table are read.

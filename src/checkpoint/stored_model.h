@@ -17,6 +17,8 @@ void require_mark(const TensorFile& weights, const ModelFolder& folder, const Mo
 void require_enough_tensors(int64_t tensors, const std::filesystem::path& path, const ModelConfig& config);
 // FormatError unless the file can hold the weights of this configuration, and none of another one with the same shapes.
 void require_weights_of(const TensorFile& weights, const ModelFolder& folder, const ModelConfig& config);
+// Whether the folder has a whole model's weights: an adapter's has none, and that of a run none before its end.
+bool has_weights(const ModelFolder& folder);
 // A model's weights by heed's names, whatever program wrote them. FormatError unless they are those of the
 // configuration. What is not only run needs floats.
 std::shared_ptr<const TensorFile> open_weights(const ModelFolder& folder, const ModelConfig& config,
@@ -43,8 +45,12 @@ class StoredModel {
   // What a model reads before texts that it embeds.
   const TextPrompts& prompts() const { return prompts_; }
   const DecodingDefaults& decoding() const { return decoding_; }  // of another program's model
-  int64_t parameters() const { return weights_.elements(); }
-  int64_t step_bytes() const;  // of the weights that a step of decoding reads
+  int64_t parameters() const { return parameters_; }              // without an adapter's
+  int64_t step_bytes() const;                                     // of the weights that a step of decoding reads
+
+  // From now on products read the values that integers stand for, as those of training do (ops/unpacked_weight.h). What
+  // is only looked up, and floats, which products multiply as they are, stay packed.
+  void unpack_for_products();
 
   const Tokenizer& source() const { return tokenizer("source"); }
   const Tokenizer& target() const { return tokenizer("target"); }
@@ -68,6 +74,7 @@ class StoredModel {
   DecodingDefaults decoding_;
   Weights weights_;
   std::optional<AnyModel> model_;
+  int64_t parameters_ = 0;
 };
 
 // FormatError, naming the commands that would work, unless the folder holds a model of this kind.

@@ -8,6 +8,7 @@
 #include "checkpoint/stored_weight.h"
 #include "kernels/half_panels.h"
 #include "kernels/integer_panels.h"
+#include "tensor_files/tensor_values.h"
 
 namespace heed {
 namespace {
@@ -48,11 +49,49 @@ bool all_finite(std::span<const uint16_t> values, uint16_t exponent) {
   return std::ranges::count_if(values, [=](uint16_t bits) { return (bits & exponent) == exponent; }) == 0;
 }
 
-const uint16_t* group_scales(const TensorFile& file, const StoredTensor& scales, uint16_t exponent) {
-  const std::span<const uint16_t> all = elements_of<uint16_t>(file, scales);
-  require<FormatError>(all_finite(all, exponent), file.path().string(), "'{}' holds scales that are not finite",
-                       scales.name);
-  return all.data();
+// The elements of some of a tensor's rows.
+template <class T>
+std::span<const T> elements_of_rows(const TensorFile& file, const StoredTensor& tensor, RowSpan rows) {
+  const int64_t of_row = tensor.elements() / tensor.rows();
+  return elements_of<T>(file, tensor)
+      .subspan(static_cast<size_t>(rows.first * of_row), static_cast<size_t>(rows.count * of_row));
+}
+
+// The panels, of so many rows each, that have some rows of a matrix.
+RowSpan panels_with(RowSpan rows, int64_t panel_rows) {
+  const int64_t first = rows.first / panel_rows;
+  return {first, ceil_div(rows.first + rows.count, panel_rows) - first};
+}
+
+void require_finite_scales(const TensorFile& file, const StoredTensor& scales, RowSpan rows, uint16_t exponent) {
+  require<FormatError>(all_finite(elements_of_rows<uint16_t>(file, scales, panels_with(rows, kPanelRows)), exponent),
+                       file.path().string(), "'{}' holds scales that are not finite", scales.name);
+}
+
+void require_scales_of_rows(const TensorFile& file, const StoredTensor& scales, RowSpan rows) {
+  require<FormatError>(std::ranges::all_of(elements_of_rows<float>(file, scales, rows),
+                                           [](float x) { return x >= 0.0F && std::isfinite(x); }),
+                       file.path().string(), "'{}' holds a scale below 0, or one that is not finite", scales.name);
+}
+
+void require_finite_halves(const TensorFile& file, const StoredTensor& values, RowSpan rows) {
+  require<FormatError>(all_finite(elements_of_rows<uint16_t>(file, values, panels_with(rows, kHalfPanelRows)),
+                                  values.type == StoredType::f16 ? kF16Exponent : kBf16Exponent),
+                       file.path().string(), "the weights of '{}' hold values that are not finite", values.name);
+}
+
+// FormatError unless these rows of a matrix are numbers. Integers are, but their scales need not be.
+void require_numbers(const TensorFile& file, const Weight& weight, RowSpan rows) {
+  const StoredTensor& values = file.at(weight.name());
+  if (is_float(values.type)) {
+    require_finite_halves(file, values, rows);
+  } else if (const StoredTensor& scales = file.at(scales_of(weight.name())); values.type == StoredType::u8) {
+    require_finite_scales(file, scales, rows, kBf16Exponent);
+  } else if (has_groups(file, values)) {
+    require_finite_scales(file, scales, rows, kF16Exponent);
+  } else {
+    require_scales_of_rows(file, scales, rows);
+  }
 }
 
 Int8Panels int8_panels(const std::shared_ptr<const TensorFile>& file, const Weight& weight) {
@@ -60,17 +99,14 @@ Int8Panels int8_panels(const std::shared_ptr<const TensorFile>& file, const Weig
   Int8Panels panels{.shape = weight.shape(), .input_scale = read_input_scale(*file, values), .memory = file};
   panels.words = elements_of<uint32_t>(*file, values, kPanelAlignment).data();
   panels.sums = elements_of<int32_t>(*file, file->at(sums_of(weight.name()))).data();
-  const std::span<const float> all = elements_of<float>(*file, scales);
-  panels.scales = all.data();
-  require<FormatError>(std::ranges::all_of(all, [](float x) { return x >= 0.0F && std::isfinite(x); }),
-                       file->path().string(), "'{}' holds a scale below 0, or one that is not finite", scales.name);
+  panels.scales = elements_of<float>(*file, scales).data();
   return panels;
 }
 
 Int8GroupPanels int8_group_panels(const std::shared_ptr<const TensorFile>& file, const Weight& weight) {
   Int8GroupPanels panels{.shape = weight.shape(), .memory = file};
   panels.words = elements_of<uint32_t>(*file, file->at(weight.name()), kPanelAlignment).data();
-  panels.scales = group_scales(*file, file->at(scales_of(weight.name())), kF16Exponent);
+  panels.scales = elements_of<uint16_t>(*file, file->at(scales_of(weight.name()))).data();
   return panels;
 }
 
@@ -78,7 +114,7 @@ Int4Panels int4_panels(const std::shared_ptr<const TensorFile>& file, const Weig
   const StoredTensor &values = file->at(weight.name()), &scales = file->at(scales_of(weight.name()));
   Int4Panels panels{.shape = weight.shape(), .group = weight.shape().columns() / scales.shape[1], .memory = file};
   panels.words = elements_of<uint32_t>(*file, values, kPanelAlignment).data();
-  panels.scales = group_scales(*file, scales, kBf16Exponent);
+  panels.scales = elements_of<uint16_t>(*file, scales).data();
   return panels;
 }
 
@@ -87,10 +123,19 @@ HalfPanels half_panels(const std::shared_ptr<const TensorFile>& file, const Weig
   const HalfType type = values.type == StoredType::f16 ? HalfType::f16 : HalfType::bf16;
   HalfPanels panels{.shape = weight.shape(), .type = type, .memory = file};
   panels.words = elements_of<uint32_t>(*file, values, kPanelAlignment).data();
-  require<FormatError>(
-      all_finite(elements_of<uint16_t>(*file, values), type == HalfType::f16 ? kF16Exponent : kBf16Exponent),
-      file->path().string(), "the weights of '{}' hold values that are not finite", values.name);
   return panels;
+}
+
+// value(row, column)
+template <class Value>
+void read_values(const Weight& weight, RowSpan rows, std::span<float> to, const Value& value) {
+  const int64_t columns = weight.shape().columns();
+  for (int64_t r = 0; r < rows.count; ++r) {
+    float* const row = to.data() + r * columns;
+    for (int64_t c = 0; c < columns; ++c) {
+      row[c] = value(rows.first + r, c);
+    }
+  }
 }
 
 }  // namespace
@@ -131,6 +176,7 @@ std::vector<int64_t> half_panel_shape(const Shape& shape) {
 }
 
 void hold_panels(const std::shared_ptr<const TensorFile>& file, Backend& backend, DType inputs, Weight& weight) {
+  require_numbers(*file, weight, {0, padded_rows(weight.shape().rows())});
   switch (file->at(weight.name()).type) {
     case StoredType::i8:
       if (has_groups(*file, file->at(weight.name()))) {
@@ -144,6 +190,33 @@ void hold_panels(const std::shared_ptr<const TensorFile>& file, Backend& backend
       break;
     default:
       weight.store(backend, half_panels(file, weight), inputs);
+  }
+}
+
+void read_panel_rows(const std::shared_ptr<const TensorFile>& file, const Weight& weight, RowSpan rows,
+                     std::span<float> to) {
+  require_numbers(*file, weight, rows);
+  const auto scaled = [&](const auto& panels) {
+    read_values(weight, rows, to,
+                [&](int64_t r, int64_t c) { return panels.scale(r, c) * static_cast<float>(panels.value(r, c)); });
+  };
+  switch (file->at(weight.name()).type) {
+    case StoredType::i8:
+      if (has_groups(*file, file->at(weight.name()))) {
+        scaled(int8_group_panels(file, weight));
+      } else {
+        const Int8Panels panels = int8_panels(file, weight);
+        read_values(weight, rows, to,
+                    [&](int64_t r, int64_t c) { return panels.scales[r] * static_cast<float>(panels.value(r, c)); });
+      }
+      break;
+    case StoredType::u8:
+      scaled(int4_panels(file, weight));
+      break;
+    default: {
+      const HalfPanels panels = half_panels(file, weight);
+      read_values(weight, rows, to, [&](int64_t r, int64_t c) { return panels.value(r, c); });
+    }
   }
 }
 

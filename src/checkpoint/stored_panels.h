@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,5 +31,8 @@ std::vector<int64_t> half_panel_shape(const Shape& shape);
 // The file stays mapped as long as the weight does. FormatError when a tensor is not aligned, a scale is not one, or a
 // float is not finite.
 void hold_panels(const std::shared_ptr<const TensorFile>& file, Backend& backend, DType inputs, Weight& weight);
+// Some rows of such a matrix as the floats that it stands for; with the same errors, for what these rows have.
+void read_panel_rows(const std::shared_ptr<const TensorFile>& file, const Weight& weight, RowSpan rows,
+                     std::span<float> to);
 
 }  // namespace heed

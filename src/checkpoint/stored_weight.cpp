@@ -160,11 +160,19 @@ void require_stored(const TensorFile& file, const Weight& weight) {
 }
 
 StoredWeight::StoredWeight(const TensorFile& file, const Weight& weight)
-    : file_(file), tensor_(file.at(weight.name())), shape_(weight.shape()), has_groups_(has_groups(file, tensor_)) {
+    : StoredWeight(file, weight, {0, weight.shape().rows()}) {}
+
+StoredWeight::StoredWeight(const TensorFile& file, const Weight& weight, RowSpan rows)
+    : file_(file),
+      tensor_(file.at(weight.name())),
+      shape_(weight.shape()),
+      rows_(rows),
+      has_groups_(has_groups(file, tensor_)) {
   if (tensor_.type == StoredType::i8 || tensor_.type == StoredType::u8) {
     const StoredTensor& scales = file.at(scales_of(weight.name()));
-    scales_.resize(static_cast<size_t>(scales.elements()));
-    read_floats(file, scales, scales_);
+    scales_.resize(static_cast<size_t>(rows.count * (scales.elements() / scales.rows())));
+    convert_floats(file, scales, file.rows(scales, rows, buffer_), scales_);
+    file.give_back(scales.bytes);
     require<FormatError>(tensor_.type == StoredType::u8 || has_groups_ ||
                              std::ranges::all_of(scales_, [](float x) { return x >= 0.0F; }),
                          file.path().string(), "'{}' holds a scale below 0", scales.name);
@@ -178,7 +186,7 @@ StoredWeight::StoredWeight(const TensorFile& file, const Weight& weight)
 
 // In memory all groups have kInt4Group values.
 void StoredWeight::repeat_scales() {
-  const auto groups = static_cast<size_t>(shape_.elements() / kInt4Group);
+  const auto groups = static_cast<size_t>(rows_.count * shape_.columns() / kInt4Group);
   if (scales_.size() < groups) {
     std::vector<float> repeated;
     repeated.reserve(groups);
@@ -211,6 +219,19 @@ void StoredWeight::load_into(Backend& backend, DType precision, Weight& weight) 
       const DType stored = tensor_.type == StoredType::bf16 ? DType::bf16 : precision;
       weight.store(backend, {.weights = stored, .inputs = precision},
                    [this](int64_t first, int64_t count) { return floats(first, count); });
+    }
+  }
+}
+
+void StoredWeight::read_integers(std::span<float> to) {
+  const HostView<const int8_t> values = host<int8_t>(
+      tensor_.type == StoredType::u8 ? int4_rows(rows_.first, rows_.count) : int8_rows(rows_.first, rows_.count));
+  const int64_t columns = shape_.columns();
+  const int64_t of_row = static_cast<int64_t>(scales_.size()) / rows_.count, group = columns / of_row;
+  for (int64_t r = 0; r < rows_.count; ++r) {
+    const float* const scales = scales_.data() + r * of_row;
+    for (int64_t c = 0; c < columns; ++c) {
+      to[static_cast<size_t>(r * columns + c)] = scales[c / group] * static_cast<float>(values(r, c));
     }
   }
 }

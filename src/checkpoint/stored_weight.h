@@ -1,6 +1,7 @@
 // A weight as a file holds it: in f32, bf16 or f16, or as integers with a tensor of scales beside it.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,17 +26,21 @@ float read_input_scale(const TensorFile& file, const StoredTensor& matrix);
 // it.
 void require_stored(const TensorFile& file, const Weight& weight);
 
-// A weight in a file, in any form but integers in panels. Its rows are read in order, converted and checked on the way;
+// A weight in a file, in any form but panels. Its rows are read in order, converted and checked on the way;
 // the memory of rows that were read before is released.
 class StoredWeight {
  public:
   StoredWeight(const TensorFile& file, const Weight& weight);
+  // Some of the rows, with the scales of these alone.
+  StoredWeight(const TensorFile& file, const Weight& weight, RowSpan rows);
   ~StoredWeight() { file_.give_back(tensor_.bytes); }
   StoredWeight(const StoredWeight&) = delete;
   StoredWeight& operator=(const StoredWeight&) = delete;
 
-  // In the one form that its use needs, floating types in `precision`.
+  // All rows, in the one form that its use needs, floating types in `precision`.
   void load_into(Backend& backend, DType precision, Weight& weight);
+  // Integers as the floats that they stand for.
+  void read_integers(std::span<float> to);
 
  private:
   void repeat_scales();
@@ -47,6 +52,7 @@ class StoredWeight {
   const TensorFile& file_;
   const StoredTensor& tensor_;
   Shape shape_;
+  RowSpan rows_;
   std::vector<std::byte> buffer_;
   std::vector<float> floats_, scales_;
   float input_scale_ = 0.0F;

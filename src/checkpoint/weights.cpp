@@ -48,12 +48,11 @@ void require_no_others(const TensorFile& file, const std::vector<const Weight*>&
   }
 }
 
-// FormatError unless training can begin from the tensor.
-void require_floats(const TensorFile& file, const StoredTensor& tensor) {
+void require_floats(const TensorFile& file, const StoredTensor& tensor, std::string_view alternative = {}) {
   require<FormatError>(
       is_float(tensor.type) && !in_panels(file, tensor.type), file.path().string(),
-      "holds quantized weights ({}), which are for inference alone: name the model that they were made from",
-      tensor.text());
+      "holds quantized weights ({}), which cannot be changed exactly: name the model that they were made from{}",
+      tensor.text(), alternative);
 }
 
 }  // namespace
@@ -117,9 +116,9 @@ void load_weights(const std::filesystem::path& path, Backend& backend, DType pre
   load_weights(std::make_shared<const SafeTensors>(path), backend, precision, weights);
 }
 
-void require_not_quantized(const TensorFile& file) {
+void require_not_quantized(const TensorFile& file, std::string_view alternative) {
   for (const StoredTensor& tensor : file.tensors()) {
-    require_floats(file, tensor);
+    require_floats(file, tensor, alternative);
   }
 }
 

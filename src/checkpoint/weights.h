@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "nn/weights/trainables.h"
@@ -23,8 +24,9 @@ void save_weights(const std::filesystem::path& path, const Trainables& trainable
 void load_weights(const std::shared_ptr<const TensorFile>& file, Backend& backend, DType precision, Weights& weights);
 void load_weights(const std::filesystem::path& path, Backend& backend, DType precision, Weights& weights);
 
-// FormatError when some of the file's weights are quantized: training cannot begin from them.
-void require_not_quantized(const TensorFile& file);
+// FormatError when some of the file's weights are quantized: what needs the exact ones cannot begin from them. The message
+// ends with `alternative`, if there is one to naming the model that they were made from.
+void require_not_quantized(const TensorFile& file, std::string_view alternative = {});
 
 // The values of one tensor of a file. FormatError unless they are floats, as those of integers are not, and finite.
 std::vector<float> read_weight(const TensorFile& file, const StoredTensor& tensor);

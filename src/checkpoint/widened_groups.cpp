@@ -28,6 +28,10 @@ bool is_in_groups(const TensorFile& file, const StoredTensor& tensor) {
          file.at(scales_of(tensor.name)).shape == std::vector<int64_t>{rows, columns / kInt8Group};
 }
 
+// For what reads or changes all of a model's floats and takes no other integers. Groups are what blocks of other
+// programs' files (q8_0) become, so they are read as those blocks are, in f16: both have the same checksum, which older
+// adapters recorded. WidenedFile (widened_weights.cpp) is for adapters, which take every packed form: only the model
+// has the shapes of what is in panels, and in f32 a scale times an integer is what training multiplies.
 class WidenedGroups final : public TensorFile {
  public:
   // Without metadata: a checksum of other bytes would not be the tensors'.

@@ -10,6 +10,7 @@ namespace heed::cli {
 Command bench_command();
 Command bleu_command();
 Command chat_command();
+Command choose_command();
 Command classify_command();
 Command demo_command(const std::string& program);  // `program` is how it was called, for the commands that it suggests
 Command embed_command();
@@ -34,5 +35,6 @@ Command tag_command();
 Command tokenizer_command();
 Command train_command();
 Command translate_command();
+Command tune_command();
 
 }  // namespace heed::cli

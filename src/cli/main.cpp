@@ -29,13 +29,13 @@ void report(std::string message) {
 Command program(const std::string& called) {
   return {.name = "heed",
           .summary = "trains and runs Transformers",
-          .commands = {bench_command(),      bleu_command(),       chat_command(),     classify_command(),
-                       demo_command(called), embed_command(),      evaluate_command(), export_command(),
-                       fill_command(),       generate_command(),   import_command(),   inspect_command(),
-                       merge_command(),      perplexity_command(), plan_command(),     prepare_command(),
-                       quantize_command(),   recipe_command(),     report_command(),   score_command(),
-                       serve_command(),      shortlist_command(),  tag_command(),      tokenizer_command(),
-                       train_command(),      translate_command()},
+          .commands = {bench_command(),     bleu_command(),       chat_command(),       choose_command(),
+                       classify_command(),  demo_command(called), embed_command(),      evaluate_command(),
+                       export_command(),    fill_command(),       generate_command(),   import_command(),
+                       inspect_command(),   merge_command(),      perplexity_command(), plan_command(),
+                       prepare_command(),   quantize_command(),   recipe_command(),     report_command(),
+                       score_command(),     serve_command(),      shortlist_command(),  tag_command(),
+                       tokenizer_command(), train_command(),      translate_command(),  tune_command()},
           .footer = "heed COMMAND --help shows a command's options.",
           .version = fmt::format("heed {}\n{}", version(), build())};
 }

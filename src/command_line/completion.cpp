@@ -50,8 +50,8 @@ std::string replaced(std::string text, std::string_view what, std::string_view b
 }
 
 // In single quotes, for bash and zsh, and for fish.
-std::string quoted(const std::string& text) { return "'" + replaced(text, "'", "'\\''") + "'"; }
-std::string quoted_for_fish(const std::string& text) {
+std::string shell_quoted(const std::string& text) { return "'" + replaced(text, "'", "'\\''") + "'"; }
+std::string fish_quoted(const std::string& text) {
   return "'" + replaced(replaced(text, "\\", "\\\\"), "'", "\\'") + "'";
 }
 
@@ -63,9 +63,9 @@ std::string bash_values(const Place& place) {
     if (option.is_positional() || option.takes == Takes::nothing) {
       continue;
     }
-    text += fmt::format("    {})", quoted(place.path + " " + option.name));
+    text += fmt::format("    {})", shell_quoted(place.path + " " + option.name));
     if (!option.names.empty()) {
-      text += fmt::format(" words={} ;;\n", quoted(fmt::format("{}", fmt::join(option.names, " "))));
+      text += fmt::format(" words={} ;;\n", shell_quoted(fmt::format("{}", fmt::join(option.names, " "))));
     } else {
       text += option.takes_path() ? fmt::format(" kind={} ;;\n", kind_of_path(option)) : " return ;;\n";
     }
@@ -116,14 +116,14 @@ std::string bash_completion(const Command& program) {
   std::string paths, values, words;
   for (const Place& place : places_of(program)) {
     if (place.command != &program) {
-      paths += (paths.empty() ? "" : " | ") + quoted(place.path);
+      paths += (paths.empty() ? "" : " | ") + shell_quoted(place.path);
     }
     values += bash_values(place);
     std::string all;
     for (const HelpRow& row : words_of(*place.command)) {
       all += (all.empty() ? "" : " ") + row.name;
     }
-    words += fmt::format("        {}) words={} ;;\n", quoted(place.path), quoted(all));
+    words += fmt::format("        {}) words={} ;;\n", shell_quoted(place.path), shell_quoted(all));
   }
   return fmt::format(kBash, paths, values, words);
 }
@@ -139,14 +139,14 @@ std::string zsh_option(const Option& option) {
                                                      : " ";
   if (option.is_positional()) {
     const std::string_view number = option.takes == Takes::one_word ? "" : "*";
-    return quoted(fmt::format("{}:{}:{}", number, option.name, values));
+    return shell_quoted(fmt::format("{}:{}:{}", number, option.name, values));
   }
   const std::string_view repeated =
       option.takes == Takes::one_word_each_time || option.takes == Takes::words ? "*" : "";
   if (option.takes == Takes::nothing) {
-    return quoted(fmt::format("{}[{}]", option.name, help));
+    return shell_quoted(fmt::format("{}[{}]", option.name, help));
   }
-  return quoted(fmt::format("{}{}=[{}]:{}:{}", repeated, option.name, help, option.value, values));
+  return shell_quoted(fmt::format("{}{}=[{}]:{}:{}", repeated, option.name, help, option.value, values));
 }
 
 std::string zsh_commands(const Place& place) {
@@ -156,7 +156,7 @@ std::string zsh_commands(const Place& place) {
       "'*::argument:->argument'\n  case $state in\n    command)\n      local -a commands=(\n",
       place.command->version.empty() ? "" : " '--version[show the version]'");
   for (const HelpRow& row : rows_of_commands(*place.command)) {
-    text += fmt::format("        {}\n", quoted(row.name + ":" + replaced(row.text, ":", "\\:")));
+    text += fmt::format("        {}\n", shell_quoted(row.name + ":" + replaced(row.text, ":", "\\:")));
   }
   text += "      )\n      _describe -t commands command commands\n      ;;\n    argument)\n      case $words[1] in\n";
   for (const HelpRow& row : rows_of_commands(*place.command)) {
@@ -204,9 +204,9 @@ std::string fish_option(const Option& option, const std::string& condition) {
     text += option.takes_path() ? " -r -F" : " -x";
   }
   if (!option.names.empty()) {
-    text += fmt::format(" -a {}", quoted_for_fish(fmt::format("{}", fmt::join(option.names, " "))));
+    text += fmt::format(" -a {}", fish_quoted(fmt::format("{}", fmt::join(option.names, " "))));
   }
-  return text + fmt::format(" -d {}\n", quoted_for_fish(option.help));
+  return text + fmt::format(" -d {}\n", fish_quoted(option.help));
 }
 
 std::string fish_completion(const Command& program) {
@@ -216,7 +216,7 @@ std::string fish_completion(const Command& program) {
     const std::string here =
         "'" + std::string(place.command->commands.empty() ? "__heed_at" : "__heed_is") + path + "'";
     for (const HelpRow& row : rows_of_commands(*place.command)) {
-      text += fmt::format("complete -c heed -n {} -f -a {} -d {}\n", here, row.name, quoted_for_fish(row.text));
+      text += fmt::format("complete -c heed -n {} -f -a {} -d {}\n", here, row.name, fish_quoted(row.text));
     }
     for (const Option& option : place.command->options) {
       if (!option.is_positional()) {

@@ -12,12 +12,11 @@ namespace {
 
 // A sentence belongs to the split for which its combinations are reserved; if some are reserved for each, to none.
 bool belongs_to(const Sentence& sentence, Split split) {
-  std::set<Split> reserved;
+  std::set<Split> splits{Split::training};
   for (const Combination& combination : sentence.combinations) {
-    reserved.insert(split_of(combination));
+    splits.insert(split_of(combination));
   }
-  reserved.erase(Split::training);
-  return split == Split::training ? reserved.empty() : reserved == std::set{split};
+  return splits == std::set{Split::training, split};
 }
 
 bool has_good_length(const std::string& text) {

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
-#include <cstdlib>
 #include <deque>
-#include <map>
+#include <unordered_map>
 #include <utility>
 
 #include "base/errors.h"
@@ -15,7 +13,7 @@ namespace grammar {
 
 using Text = std::string_view;
 using Texts = std::vector<Text>;
-enum Side : uint8_t { kGerman, kEnglish };
+enum Side : size_t { kGerman, kEnglish, kBoth };
 
 struct Record;
 struct Value {
@@ -24,16 +22,14 @@ struct Value {
 
   bool there() const { return !text.empty() || record != nullptr; }
 };
-using Features = std::vector<std::pair<Text, Value>>;  // the last of a name counts
+using Features = std::unordered_map<Text, Value>;
 struct Record {
   const Record* parent = nullptr;
-  Text texts = {};                        // of the entry that drew it, if it has any
   std::array<Features, 2> features = {};  // by side
 
-  void set(Text name, Value value) {
-    for (Features& side : features) {
-      side.emplace_back(name, value);
-    }
+  void set(Text name, Value value, Side side = kBoth) {
+    features[side == kBoth ? kGerman : side][name] = value;
+    features[side == kBoth ? kEnglish : side][name] = value;
   }
 };
 struct Entry {
@@ -50,6 +46,11 @@ Text cut(Text& text, Text separator) {
   const Text before = text.substr(0, at);
   text.remove_prefix(std::min(at + separator.size(), text.size()));
   return before;
+}
+
+// The number at the beginning, which goes with what ends it; 0 without one.
+size_t cut_number(Text& text, Text end) {
+  return text.find_first_of("0123456789") == 0 ? std::stoul(std::string(cut(text, end))) : 0;
 }
 
 // What stands between separators outside brackets.
@@ -73,67 +74,62 @@ bool share_one(Text list, Text other) {
   return std::ranges::find_first_of(values, others) != values.end();
 }
 
-// The number at the beginning, which goes with what ends it; 0 without one.
-size_t cut_number(Text& text, Text end) {
-  const bool there = text.front() >= '0' && text.front() <= '9';
-  return there ? std::strtoul(std::string(cut(text, end)).c_str(), nullptr, 10) : 0;
+void replace_all(std::string& text, Text old, Text by) {
+  for (size_t at = text.find(old); !old.empty() && at != Text::npos; at = text.find(old)) {
+    text.replace(at, old.size(), by);
+  }
 }
 
-const Value* find(const Features& features, Text name) {
-  const auto found = std::find_if(features.rbegin(), features.rend(), [&](const auto& f) { return f.first == name; });
-  return found == features.rend() ? nullptr : &found->second;
+Value find(const Features& features, Text name) {
+  const auto found = features.find(name);
+  return found == features.end() ? Value{} : found->second;
 }
 
 struct Data {
-  std::deque<std::string> texts;                  // that all else points into
-  std::map<std::pair<Text, Text>, Block> blocks;  // by kind and name
+  std::string text;               // that all else points into,
+  std::deque<std::string> cells;  // or into these
+  std::unordered_map<Text, Block> words, drawn, said;
 
-  const Block* find(Text kind, Text name) const {
-    const auto found = blocks.find({kind, name});
-    return found == blocks.end() ? nullptr : &found->second;
-  }
-
-  void read(Text text) {
-    const Text whole = text;
-    Text header = cut(text, " = ");
-    const Text kind = cut(header, " "), name = cut(header, " ");
-    require<ConfigError>(!text.empty() && (kind == "words" || kind == "draw" || kind == "say"), "grammar",
-                         "expected a block, found '{}'", whole);
-    Block& block = blocks[{kind, name}];
+  void read(Text entries) {
+    const Text block = entries;
+    Text header = cut(entries, " = ");
+    const Text kind = cut(header, " "), name = cut(header, " "), said_by = kind == "words" ? cut(header, " ") : "";
+    require<ConfigError>(!entries.empty() && (kind == "words" || kind == "draw" || kind == "say"), "grammar",
+                         "expected a block, found '{}'", block);
     const std::array columns = {tokens(cut(header, " / ")), tokens(cut(header, " / ")), tokens(header)};
-    for (Texts common; !text.empty();) {
-      Text rest = cut(text, " ; ");
-      Entry& entry = block.emplace_back();
-      if (rest.find(" : ") != Text::npos) {
-        Text guards = cut(rest, " : ");
+    for (Texts common; !entries.empty();) {
+      Text rest = cut(entries, " ; ");
+      Text guards = rest.find(" : ") == Text::npos ? "" : cut(rest, " : ");
+      Entry& entry = (kind == "words" ? words : kind == "draw" ? drawn : said)[name].emplace_back();
+      if (kind == "words") {
+        common = guards.empty() ? common : tokens(guards);
+        entry.weight = 1;
+        read_word(entry.word, columns, rest, common);
+        entry.word.set("text", {said_by});
+      } else {
         entry.weight = cut_number(guards, " ");
         entry.guards = tokens(guards);
-      }
-      entry.actions = tokens(kind == "draw" ? cut(rest, "| ") : "");
-      entry.texts = rest;
-      if (kind == "words") {
-        common = entry.guards.empty() ? common : entry.guards;
-        read_word(entry.word, rest, columns, common);
-        entry.word.set("is", {name});
+        entry.actions = tokens(kind == "draw" ? cut(rest, "| ") : "");
+        entry.texts = rest;
       }
     }
   }
 
-  void read_word(Record& word, Text text, const std::array<Texts, 3>& columns, const Texts& common) {
-    Text english = text;
+  void read_word(Record& word, const std::array<Texts, 3>& columns, Text written, const Texts& common) {
+    Text english = written;
     const Texts german = tokens(cut(english, " / "));
-    const std::array cells = {german, tokens(english), common};
-    for (size_t side = 0; side < columns.size(); ++side) {
-      const size_t count = cells[side].size(), most = columns[side].size();
+    const std::array given = {german, tokens(english), common};
+    for (const Side side : {kGerman, kEnglish, kBoth}) {
+      const size_t count = given[side].size(), most = columns[side].size();
       require<ConfigError>(count <= most && (count > 0 || most == 0), "grammar", "{} cells for {} columns: '{}'", count,
-                           most, text);
+                           most, written);
       for (size_t i = 0; i < most; ++i) {
         Text otherwise = columns[side][i];
         const Text name = cut(otherwise, "=");
-        std::string& cell = texts.emplace_back(i < count ? cells[side][i] : otherwise);
-        cell = cell == "-" ? "" : cell.starts_with('+') ? std::string(cells[side][0]) + cell.substr(1) : cell;
+        std::string& cell = cells.emplace_back(i < count ? given[side][i] : otherwise);
+        cell = cell == "-" ? "" : cell.starts_with('+') ? std::string(given[side][0]) + cell.substr(1) : cell;
         std::ranges::replace(cell, '_', ' ');
-        side < 2 ? void(word.features[side].emplace_back(name, Value{cell})) : word.set(name, {cell});
+        word.set(name, {cell}, side);
       }
     }
   }
@@ -155,22 +151,28 @@ class Expansion {
  private:
   size_t below(size_t count) { return static_cast<size_t>(uniform_draw(key_, drawn_++) * static_cast<double>(count)); }
 
-  // Drawing; false when nothing fits.
-  bool draw(Text rule, Record& record) {
-    const Block* const block = data_.find("draw", rule);
-    ensure(block != nullptr, "grammar", "no rule draws '{}'", rule);
+  // One of the entries that fit, of words those that are what is wanted: the first without a weight, or one by weight.
+  const Entry* chosen(const Block& block, const Record& record, const Texts& wanted = {}) {
     std::vector<const Entry*> fitting;  // each as often as it weighs
-    for (const Entry& entry : *block) {
-      if (all_hold(entry.guards, record, record)) {
-        fitting.insert(fitting.end(), std::max<size_t>(1, entry.weight), &entry);
+    for (const Entry& entry : block) {
+      if (hold(entry.guards, record, record) && hold(wanted, entry.word, record)) {
+        if (entry.weight == 0) {
+          return &entry;
+        }
+        fitting.insert(fitting.end(), entry.weight, &entry);
       }
     }
-    if (fitting.empty()) {
-      return false;
+    return fitting.empty() ? nullptr : fitting[below(fitting.size())];
+  }
+
+  // Drawing; false when nothing fits.
+  bool draw(Text rule, Record& record) {
+    ensure(data_.drawn.contains(rule), "grammar", "no rule draws '{}'", rule);
+    const Entry* const entry = chosen(data_.drawn.at(rule), record);
+    if (entry != nullptr && !entry->texts.empty()) {
+      record.set("text", {entry->texts});
     }
-    const Entry& entry = *fitting[fitting[0]->weight == 0 ? 0 : below(fitting.size())];
-    record.texts = entry.texts.empty() ? record.texts : entry.texts;
-    return all_done(entry.actions, record);
+    return entry != nullptr && all_done(entry->actions, record);
   }
 
   bool all_done(const Texts& actions, Record& record) {
@@ -178,39 +180,30 @@ class Expansion {
   }
 
   bool done(Text action, Record& record) {
-    if (const size_t percent = cut_number(action, "%"); action == "-" || (percent > 0 && below(100) >= percent)) {
+    if (const size_t percent = cut_number(action, "%"); percent > 0 && below(100) >= percent) {
       return true;
     }
-    if (action.front() == '&') {
-      Text other = action.substr(1);
-      const std::string first = said_name(cut(other, "/"), record), second = said_name(other, record);
+    const size_t at = std::min(action.find_first_of(":=&"), action.size());
+    const Text name = action.substr(0, at), sign = action.substr(at, 1), rest = action.substr(at + sign.size());
+    if (sign == ":") {
+      return own(record, name).there() || add(record, name, rest);
+    }
+    if (sign == "=") {
+      record.set(name, value_of(rest, record));
+    } else if (sign == "&") {
+      const std::string first = said_value(get(name, record)), second = said_value(get(rest, record));
       combinations_.insert(combinations_.end(), first.empty() || second.empty() ? 0 : 1, {first, second});
-      return true;
     }
-    const size_t at = std::min(action.find_first_of(":="), action.size());
-    const Text name = action.substr(0, at);
-    if (at == action.size()) {
-      return draw(name, record);
-    }
-    if (action[at] == ':') {
-      return own(record, name).there() || add(record, name, action.substr(at + 1));
-    }
-    record.set(name, value_of(action.substr(at + 1), record));
-    return true;
+    return !sign.empty() || name == "-" || draw(name, record);
   }
 
   bool add(Record& record, Text name, Text inside) {
     const Text source = cut(inside, "[");
     const Texts bracketed = tokens(inside.substr(0, inside.rfind(']')));
-    if (const Block* const list = data_.find("words", source)) {
-      std::vector<const Record*> fitting;
-      for (const Entry& entry : *list) {
-        if (all_hold(bracketed, entry.word, record)) {
-          fitting.push_back(&entry.word);
-        }
-      }
-      record.set(name, {"", fitting.empty() ? nullptr : fitting[below(fitting.size())]});
-      return !fitting.empty();
+    if (data_.words.contains(source)) {
+      const Entry* const entry = chosen(data_.words.at(source), record, bracketed);
+      record.set(name, {"", entry == nullptr ? nullptr : &entry->word});
+      return entry != nullptr;
     }
     Record& part = records_.emplace_back(Record{.parent = &record});
     const bool good = all_done(bracketed, part) && draw(source, part);
@@ -218,51 +211,47 @@ class Expansion {
     return good;
   }
 
-  // What a record or its head has; what it sees of itself and of what is around it; what a path leads to.
+  // What a record or its head has; what it sees of itself and of what is around it; what a rule says or a path leads to.
   Value own(const Record& record, Text name) const {
-    const Features& features = record.features[side_];
-    const Value* const head = find(features, "head");
-    const Value* const value = find(features, name);
-    return value != nullptr ? *value : head == nullptr ? Value{} : own(*head->record, name);
+    const Value value = find(record.features[side_], name);
+    const Record* const head = value.there() ? nullptr : find(record.features[side_], "head").record;
+    return head == nullptr ? value : own(*head, name);
   }
 
   Value visible(const Record& record, Text name) const {
-    const Value* const given = find(given_, name);
-    Value value = given == nullptr ? Value{} : *given;
+    Value value = find(given_, name);
     for (const Record* place = &record; !value.there() && place != nullptr; place = place->parent) {
       value = own(*place, name);
     }
     return value;
   }
 
-  Value get(Text path, const Record& record) const {
-    Value value;
-    for (const Record* place = &record; !path.empty() && place != nullptr; place = value.record) {
-      Text name = cut(path, ".");
-      name = name.starts_with('@') ? visible(record, name.substr(1)).text : name;
-      value = place == &record ? visible(record, name) : own(*place, name);
+  Value get(Text path, const Record& record) {
+    if (data_.said.contains(path)) {
+      const Entry* const entry = chosen(data_.said.at(path), record);
+      return {texts_.emplace_back(entry == nullptr ? "" : said(entry->texts, record))};
     }
-    return path.empty() ? value : Value{};
+    Value value;
+    for (const Record* place = &record; !path.empty(); place = value.record) {
+      const Text written = cut(path, ".");
+      const Text name = written.starts_with('@') ? visible(record, written.substr(1)).text : written;
+      value = place == nullptr ? Value{} : place == &record ? visible(record, name) : own(*place, name);
+    }
+    return value;
   }
 
-  Value value_of(Text written, const Record& record) const {
+  Value value_of(Text written, const Record& record) {
     return written.starts_with('$') ? get(written.substr(1), record) : Value{written};
   }
 
-  // Whether a record is what the guard asks for; a path on its right starts from the other record.
-  bool holds(Text guard, const Record& record, const Record& other) {
-    Text value = guard;
-    Text name = cut(value, "=");
-    const bool compares = name.size() < guard.size(), negated = (compares ? name.back() : name.front()) == '!';
-    name = name.substr(negated && !compares ? 1 : 0, name.size() - (negated ? 1 : 0));
-    const bool rule = !compares && data_.find("say", name) != nullptr;
-    return negated != (rule       ? !said_name(name, record).empty()
-                       : compares ? share_one(get(name, record).text, value_of(value, other).text)
-                                  : get(name, record).there());
-  }
-
-  bool all_hold(const Texts& guards, const Record& record, const Record& other) {
-    return std::ranges::all_of(guards, [&](Text guard) { return holds(guard, record, other); });
+  // Whether a record is what the guards ask for; paths on their right start from the other record.
+  bool hold(const Texts& guards, const Record& record, const Record& other) {
+    return std::ranges::all_of(guards, [&](Text guard) {
+      const bool negated = guard.starts_with('!'), compares = guard.find('=') != Text::npos;
+      guard.remove_prefix(negated ? 1 : 0);
+      const Value value = get(cut(guard, "="), record);
+      return negated != (compares ? share_one(value.text, value_of(guard, other).text) : value.there());
+    });
   }
 
   // Saying, on one side; one text is for both.
@@ -272,49 +261,29 @@ class Expansion {
     std::string out;
     while (!text.empty()) {
       out += cut(text, "{");
-      const Texts slot = tokens(cut(text, "}"));
-      const size_t outside = given_.size();
-      for (size_t i = 1; i < slot.size(); ++i) {
-        Text value = slot[i];
-        const Text name = cut(value, "=");
-        given_.emplace_back(name, value_of(value, record));
+      Text slot = cut(text, "}");
+      const Text name = cut(slot, " ");
+      const Features outside = given_;
+      for (Text value : tokens(slot)) {
+        const Text given = cut(value, "=");
+        given_[given] = value_of(value, record);
       }
-      out += slot.empty() ? "" : said_name(slot[0], record);
-      given_.resize(outside);
+      out += said_value(get(name, record));
+      given_ = outside;
     }
     return out;
   }
 
-  std::string said_name(Text name, const Record& record) {
-    if (const Block* const rule = data_.find("say", name)) {
-      const auto entry =
-          std::ranges::find_if(*rule, [&](const Entry& e) { return all_hold(e.guards, record, record); });
-      return entry == rule->end() ? "" : said(entry->texts, record);
-    }
-    const Value value = get(name, record);
-    if (value.record == nullptr) {
-      return std::string(value.text);
-    }
-    const Text rule = get("is", *value.record).text;
-    return !value.record->texts.empty() ? said(value.record->texts, *value.record)
-                                        : said_name(data_.find("say", rule) != nullptr ? rule : "base", *value.record);
+  std::string said_value(const Value& value) {
+    return value.record == nullptr ? std::string(value.text) : said(own(*value.record, "text").text, *value.record);
   }
 
-  // One space between words and none before punctuation, the contractions, and a capital.
+  // With the contractions, and a capital.
   std::string finished(Side side) {
     side_ = side;
-    std::string text = " ";
-    for (const char c : said(records_.front().texts, records_.front()) + " ") {
-      if (text.back() == ' ' && Text(" ,.?").find(c) != Text::npos) {
-        text.pop_back();
-      }
-      text += c;
-    }
-    for (const Entry& contraction : *data_.find("words", "contraction")) {
-      const Text base = own(contraction.word, "base").text;
-      for (size_t at = text.find(base); !base.empty() && at != std::string::npos; at = text.find(base)) {
-        text.replace(at, base.size(), own(contraction.word, "short").text);
-      }
+    std::string text = " " + said_value({"", &records_.front()}) + " ";
+    for (const Entry& contraction : data_.words.at("contraction")) {
+      replace_all(text, own(contraction.word, "base").text, own(contraction.word, "short").text);
     }
     // In UTF-8, lower-case umlauts too differ from capitals by the bit 0x20, in the second byte.
     const bool umlaut = text[1] == '\xc3';
@@ -328,25 +297,21 @@ class Expansion {
   RandomKey key_;
   uint64_t drawn_ = 0;
   Side side_ = kGerman;
-  std::deque<Record> records_;  // the sentence first
-  Features given_;              // to what is being said
+  std::deque<Record> records_;     // the sentence first
+  std::deque<std::string> texts_;  // that rules said
+  Features given_;                 // to what is being said
   std::vector<Combination> combinations_;
 };
 
 }  // namespace grammar
 
 Grammar::Grammar(std::string_view text) : data_(std::make_shared<grammar::Data>()) {
-  std::deque<std::string> blocks;
-  while (!text.empty()) {
-    const std::string_view line = grammar::cut(text, "\n");
-    if (line.starts_with("  ") && !blocks.empty()) {
-      blocks.back() += line.substr(1);
-    } else if (!line.empty() && line.front() != '#') {
-      blocks.emplace_back(line);
+  data_->text = text;
+  grammar::replace_all(data_->text, "\n  ", " ");
+  for (std::string_view rest = data_->text; !rest.empty();) {
+    if (const std::string_view block = grammar::cut(rest, "\n"); !block.empty() && block.front() != '#') {
+      data_->read(block);
     }
-  }
-  for (std::string& block : blocks) {
-    data_->read(data_->texts.emplace_back(std::move(block)));
   }
 }
 

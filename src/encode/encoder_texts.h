@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "heed/types/labeled_files.h"
-#include "heed/types/reading.h"
+#include "heed/types/reading/labeled_files.h"
+#include "heed/types/reading/reading.h"
 #include "heed/types/tokenizer.h"
 #include "models/config.h"
 #include "tensor/sequences.h"

@@ -16,9 +16,10 @@ namespace {
 using Shown = std::vector<std::pair<std::string, std::string>>;  // settings and their values
 
 // What training and `heed embed` read.
-constexpr std::array<std::string_view, 12> kNotOfTheModel{
-    "init",         "init_deviation",   "embedding_dropout", "attention_dropout", "inner_dropout", "branch_dropout",
-    "text_pooling", "recompute_layers", "text_width",        "text_activation",   "text_bias",     "text_normalized"};
+constexpr std::array<std::string_view, 13> kNotOfTheModel{
+    "init",           "init_deviation", "branch_init",      "embedding_dropout", "attention_dropout", "inner_dropout",
+    "branch_dropout", "text_pooling",   "recompute_layers", "text_width",        "text_activation",   "text_bias",
+    "text_normalized"};
 
 // What a model of this kind reads; others keep their defaults.
 bool is_read(std::string_view key, const ModelConfig& c) {

@@ -64,6 +64,7 @@ struct AverageProbabilities;
 struct LogitSums;
 struct DividedLoss;
 struct LabelLoss;
+struct DistilLoss;
 // calls/optimizer.h
 struct ElementRange;
 struct AdamSweep;
@@ -178,6 +179,7 @@ class Backend {
   virtual void logit_sums(const LogitSums& call) = 0;
   virtual void divided_loss(const DividedLoss& call) = 0;
   virtual void label_loss(const LabelLoss& call) = 0;
+  virtual void distil_loss(const DistilLoss& call) = 0;
   virtual void log_softmax(ConstView logits, View log_probs) = 0;  // storage or master type to master type
   virtual void selected_log_softmax(const SelectedLogSoftmax& call) = 0;
   virtual void average_probabilities(const AverageProbabilities& call) = 0;

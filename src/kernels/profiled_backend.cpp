@@ -258,6 +258,10 @@ class ProfiledBackend final : public Backend {
     time("label loss", 0.0, bytes_of({call.logits, call.d_logits}), [&] { inner_.label_loss(call); });
   }
 
+  void distil_loss(const DistilLoss& call) override {
+    time("distillation loss", 0.0, bytes_of({call.logits, call.teacher, call.d_logits}),
+         [&] { inner_.distil_loss(call); });
+  }
   void log_softmax(ConstView logits, View log_probs) override {
     time("log-softmax", 0.0, bytes_of({logits, log_probs}), [&] { inner_.log_softmax(logits, log_probs); });
   }

@@ -38,6 +38,11 @@ double estimated_elements(const ModelConfig& config) {
     const double attention = model * (number(config.width_of_head()) + number(config.width_of_values())) *
                              (number(config.heads) + number(config.heads_of_keys(i)));
     const double feed_forward = model * number(config.inner.of(i)) * (config.gating == Gating::gated ? 3.0 : 2.0);
+    const double values = config.value_embeddings.of(i) == 0
+                              ? 0.0
+                              : number(config.heads_of_keys(i)) * number(config.width_of_values()) *
+                                    (number(config.source_vocabulary) + number(config.target_vocabulary));
+    layers += values;
     layers += i < config.encoder_layers ? attention + feed_forward : 0.0;
     layers += i < config.decoder_layers ? 2.0 * attention + feed_forward : 0.0;
   }
@@ -114,6 +119,7 @@ void check_layers(const ModelConfig& config) {
   check_count("key_value_heads", config.key_value_heads, layers);
   check_count("rotary_base", config.rotary_base, layers);
   check_count("rotary_factor", config.rotary_factor, layers);
+  check_count("value_embeddings", config.value_embeddings, layers);
   for (const int64_t inner : config.inner.values()) {
     check_extent("inner", inner, 1);
   }
@@ -121,6 +127,26 @@ void check_layers(const ModelConfig& config) {
     check_extent("key_value_heads", heads, 0);
     check(heads == 0 || config.heads % heads == 0, "key_value_heads {} does not divide heads {}", heads, config.heads);
   }
+}
+
+void check_value_embeddings(const ModelConfig& config) {
+  const std::vector<int64_t>& tables = config.value_embeddings.values();
+  for (const int64_t table : tables) {
+    check_extent("value_embeddings", table, 0, kDeepest);
+    check(table < 2 || std::ranges::count(tables, table - 1) > 0,
+          "value_embeddings has table {} but no table {}: number them from 1", table, table - 1);
+  }
+  check(!config.has_value_embeddings() || config.key_value_heads.is_uniform(),
+        "value_embeddings need the same key_value_heads in all layers, which share tables");
+  check(!config.has_value_embeddings() || !config.is_recurrent(),
+        "value_embeddings are added to values, which autoregression = \"ssru\" does not have");
+}
+
+void check_skips(const ModelConfig& config) {
+  check(config.skips == Skips::none || config.placement != NormPlacement::post,
+        "skips add to a layer's input, which norm_placement = \"post\" has normalized: use another");
+  check(config.skips == Skips::none || config.shared_layers == SharedLayers::no,
+        "skips tell layers apart, but shared_layers is true");
 }
 
 void check_recurrence(const ModelConfig& config) {
@@ -136,9 +162,11 @@ void check_recurrence(const ModelConfig& config) {
 // What layers that are the same can't differ in.
 void check_shared_layers(const ModelConfig& config) {
   const bool alike = config.inner.is_uniform() && config.key_value_heads.is_uniform() &&
-                     config.rotary_base.is_uniform() && config.rotary_factor.is_uniform();
+                     config.rotary_base.is_uniform() && config.rotary_factor.is_uniform() &&
+                     config.value_embeddings.is_uniform();
   check(config.shared_layers == SharedLayers::no || alike,
-        "shared_layers is true, but inner, key_value_heads, rotary_base or rotary_factor differs by layer");
+        "shared_layers is true, but inner, key_value_heads, rotary_base, rotary_factor or value_embeddings differs by "
+        "layer");
   for (const Stack stack : {Stack::encoder, Stack::decoder}) {
     for (int64_t layer = 1; layer < config.layers_of(stack); ++layer) {
       check(config.shared_layers == SharedLayers::no || config.pattern_of(stack, layer) == config.pattern_of(stack, 0),
@@ -213,6 +241,10 @@ std::vector<LayerPattern> ModelConfig::patterns_of(Stack stack) const {
   }
   const std::vector<LayerPattern>& own = stack == Stack::encoder ? encoder_attention : decoder_attention;
   return own.empty() ? attention : own;
+}
+
+bool ModelConfig::has_value_embeddings() const {
+  return std::ranges::any_of(value_embeddings.values(), [](int64_t table) { return table > 0; });
 }
 
 LayerPattern ModelConfig::pattern_of(Stack stack, int64_t layer) const {
@@ -324,6 +356,7 @@ std::vector<std::string> obstacles_to_parts(const ModelConfig& config, int64_t p
        "does not go with qk_norm = \"all\", which normalizes all heads together");
   must(config.head_norm != HeadNorm::own_gains,
        "does not go with qk_norm = \"head-gains\", whose gains are not divided");
+  must(!config.has_value_embeddings(), "does not go with value_embeddings, whose tables are not divided");
   const int64_t least = config.architecture == Architecture::causal_lm ? config.target_vocabulary
                         : config.architecture == Architecture::encoder
                             ? config.source_vocabulary
@@ -418,6 +451,8 @@ void ModelConfig::validate() const {
         "embedding_width is {}, so tie needs a head_layer, which makes an output of that width", embedding_width);
   check_shared_layers(*this);
   check_recurrence(*this);
+  check_value_embeddings(*this);
+  check_skips(*this);
   check(head != Head::none || !head_layer, "head_layer needs a head");
   check(head == Head::tokens || tying == Tying::none, "tie = \"output\" needs head = \"tokens\"");
   check(branches == Branches::sequential || placement == NormPlacement::pre,

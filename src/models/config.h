@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "heed/types/labels.h"
+#include "heed/types/reading/labels.h"
 #include "models/per_layer.h"
 #include "nn/embedding.h"
 #include "nn/head_pattern.h"
@@ -57,12 +57,15 @@ struct ModelConfig {
   std::vector<LayerPattern> attention{{{}}};                   // of self-attention, one pattern per layer, repeated
   std::vector<LayerPattern> encoder_attention, decoder_attention;  // of one stack alone; empty: as `attention` says
   Autoregression autoregression = Autoregression::attention;       // of an encoder-decoder's decoder
-  LinearFeature linear_feature = LinearFeature::elu;               // of "linear" layers
+  // The number of the table, from 1, whose rows a layer adds to the values of its tokens; 0: none.
+  PerLayer<int64_t> value_embeddings = 0;
+  LinearFeature linear_feature = LinearFeature::elu;  // of "linear" layers
 
   NormKind norm = NormKind::layer;
   NormGain norm_gain = NormGain::plain;
   NormPlacement placement = NormPlacement::pre;
   Branches branches = Branches::sequential;
+  Skips skips = Skips::none;
   FinalNorm final_norm = FinalNorm::present;
   EmbeddingNorm embedding_norm = EmbeddingNorm::none;
   HeadNorm head_norm = HeadNorm::none;  // of queries and keys
@@ -83,6 +86,7 @@ struct ModelConfig {
   SharedLayers shared_layers = SharedLayers::no;
   InitScheme init = InitScheme::xavier;
   double init_deviation = 0.02;  // of InitScheme::normal
+  BranchStart branch_init = BranchStart::random;
 
   Probability embedding_dropout{0.1F}, attention_dropout{0.1F}, inner_dropout{0.1F}, branch_dropout{0.1F};
   Recompute recompute = Recompute::nothing;
@@ -121,6 +125,7 @@ struct ModelConfig {
   // How many of the latest tokens' keys and values decoding needs, at most; 0: those of all tokens.
   int64_t cached_window() const;
   std::vector<int64_t> linear_layers_of_decoder() const;
+  bool has_value_embeddings() const;  // any layer
   int64_t heads_of_keys(int64_t layer) const {
     const int64_t own = key_value_heads.of(layer);
     return own > 0 ? own : heads;

@@ -39,6 +39,7 @@ std::vector<SettingUse> uses(const ModelConfig& c) {
       {"relative_max_distance", bias, kBias},
       {"relative_clip", c.has_relative_keys(), R"(positions "relative-keys" and "relative-keys-values")"},
       {"decoder_attention", !c.is_recurrent(), R"(autoregression "attention")"},
+      {"skips", c.layers_of_deepest_stack() > 2, "stacks of three layers or more"},
       {"linear_feature", std::ranges::any_of(c.patterns_in_use(), is_linear), R"(attention "linear")"},
       {"attention_scale",
        c.architecture == Architecture::seq2seq || !std::ranges::all_of(c.patterns_in_use(), is_linear),

@@ -1,6 +1,8 @@
 #include "models/stacks.h"
 
+#include <algorithm>
 #include <cmath>
+#include <string>
 
 namespace heed {
 namespace {
@@ -34,6 +36,30 @@ std::shared_ptr<const RelativePositions> relative_positions(const Scope& scope, 
   }
 }
 
+bool adds_table(const ModelConfig& config, Stack stack, int64_t table) {
+  for (int64_t layer = 0; layer < config.layers_of(stack); ++layer) {
+    if (config.value_embeddings.of(layer) == table) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// One for each number in value_embeddings; nothing for those that only layers of the other stack have.
+std::vector<const Weight*> value_tables(const Scope& scope, const ModelConfig& config, Stack stack) {
+  const int64_t vocabulary = stack == Stack::encoder ? config.source_vocabulary : config.target_vocabulary;
+  const int64_t width = config.heads_of_keys(0) * config.width_of_values();
+  std::vector<const Weight*> tables;
+  for (int64_t table = 1; table <= std::ranges::max(config.value_embeddings.values()); ++table) {
+    tables.push_back(adds_table(config, stack, table)
+                         ? &(scope / "value_embeddings")
+                                .add(std::to_string(table), WeightRole::value_embedding, {vocabulary, width},
+                                     WeightUse::table, embedding_initialization(config))
+                         : nullptr);
+  }
+  return tables;
+}
+
 }  // namespace
 
 NormShape norm_shape(const ModelConfig& config) {
@@ -46,14 +72,15 @@ NormShape norm_shape(const ModelConfig& config) {
 
 // Each layer adds two branches (three in a decoder with cross-attention; the difference is not worth a setting).
 MatrixInitialization matrix_initialization(const ModelConfig& config, int64_t layers) {
+  using Kind = MatrixInitialization::Kind;
   switch (config.init) {
     case InitScheme::normal:
-      return {MatrixInitialization::Kind::normal, config.init_deviation,
-              config.init_deviation / std::sqrt(2.0 * static_cast<double>(layers))};
+      return {Kind::normal, config.init_deviation, config.init_deviation / std::sqrt(2.0 * static_cast<double>(layers)),
+              config.branch_init};
     case InitScheme::pytorch:
-      return {MatrixInitialization::Kind::inputs};
+      return {.kind = Kind::inputs, .branches = config.branch_init};
     default:
-      return {};
+      return {.branches = config.branch_init};
   }
 }
 
@@ -65,15 +92,18 @@ std::vector<VisibilityByHead> visibility_of_layers(const ModelConfig& config, St
   return layers;
 }
 
-std::vector<LayerOptions> options_of_layers(const ModelConfig& config, Stack stack) {
+std::vector<LayerOptions> options_of_layers(const ModelConfig& config, Stack stack,
+                                            std::span<const Weight* const> value_tables) {
   std::vector<LayerOptions> layers;
   for (int64_t layer = 0; layer < config.layers_of(stack); ++layer) {
     const LayerPattern pattern = config.pattern_of(stack, layer);
+    const int64_t table = config.value_embeddings.of(layer);
     layers.push_back({.kernel = is_linear(pattern) ? AttentionKernel::linear : AttentionKernel::softmax,
                       .visibility = visibility_of(pattern, reach_of(stack)),
                       .rotary = config.rotary(layer),
                       .key_value_heads = config.heads_of_keys(layer),
-                      .inner = config.inner.of(layer)});
+                      .inner = config.inner.of(layer),
+                      .value_table = table == 0 ? nullptr : value_tables[static_cast<size_t>(table - 1)]});
   }
   return layers;
 }
@@ -109,9 +139,10 @@ StackShape stack_shape(const Scope& scope, const ModelConfig& config, Stack stac
                        .bias = config.bias_of_feed_forward(),
                        .dropout = config.inner_dropout,
                        .initialization = initialization},
-      .of_layers = options_of_layers(config, stack),
+      .of_layers = options_of_layers(config, stack, value_tables(scope, config, stack)),
       .residual = {.norm = norm_shape(config), .placement = config.placement, .dropout = config.branch_dropout},
       .branches = config.branches,
+      .skips = config.skips,
       .final_norm = config.final_norm,
       .recompute = config.recompute,
       .shared = config.shared_layers,

@@ -1,6 +1,8 @@
 // Builds the layers of models from a ModelConfig.
 #pragma once
 
+#include <span>
+
 #include "models/config.h"
 
 namespace heed {
@@ -11,7 +13,9 @@ inline Visibility::Reach reach_of(Stack stack) {
 }
 // What self-attention sees, layer by layer.
 std::vector<VisibilityByHead> visibility_of_layers(const ModelConfig& config, Stack stack);
-std::vector<LayerOptions> options_of_layers(const ModelConfig& config, Stack stack);
+// `value_tables` has those that the layers' value_embeddings number.
+std::vector<LayerOptions> options_of_layers(const ModelConfig& config, Stack stack,
+                                            std::span<const Weight* const> value_tables);
 // How the matrices of a stack of `layers` layers are initialized.
 MatrixInitialization matrix_initialization(const ModelConfig& config, int64_t layers);
 // A norm of the model's width.

@@ -87,6 +87,12 @@ const Weight* add_relative_values(const Scope& scope, const AttentionShape& shap
                           shape.initialization.inner(), Division::shared_by_heads());
 }
 
+std::optional<ValueEmbedding> value_embedding(const Scope& scope, const AttentionShape& shape) {
+  return shape.value_table == nullptr ? std::nullopt
+                                      : std::optional<ValueEmbedding>(std::in_place, scope / "value_embedding_norm",
+                                                                      *shape.value_table, shape.norm);
+}
+
 // The values of one head, and zeros for the others, so that a projection of all heads gives what this head adds.
 template <class T>
 void copy_head(const ConstView& values, const View& heads, int64_t from, const ColumnRange& to) {
@@ -169,6 +175,7 @@ SelfAttention::SelfAttention(const Scope& scope, const AttentionShape& shape)
       relative_values_(add_relative_values(scope, shape)),
       query_norm_(scope / "query_norm", WeightRole::query_norm, shape, Heads(shape_.heads)),
       key_norm_(scope / "key_norm", WeightRole::key_norm, shape, Heads(shape_.key_value_heads)),
+      value_embedding_(value_embedding(scope, shape)),
       output_(scope / "output", output_options(shape)) {}
 
 RelativeScores SelfAttention::scores_by_distance(Pass& pass, const Columns& queries, const Segments& keys) const {
@@ -197,6 +204,9 @@ Var SelfAttention::operator()(Pass& pass, const Var& x, const Sequences& sequenc
       .values = {projected, queries + keys, value_width(shape_)},
       .key_segments = &sequences.segments(),
   };
+  if (value_embedding_) {
+    value_embedding_->add_to(pass, inputs.values, sequences);
+  }
   if (call.value_norms != nullptr) {
     *call.value_norms = norms_of_values(pass, inputs.values, shape_, output_);
   }

@@ -3,6 +3,7 @@
 
 #include "nn/norm.h"
 #include "nn/relative_positions.h"
+#include "nn/value_embedding.h"
 #include "ops/attention/attention.h"
 #include "ops/attention/head_norm.h"
 #include "ops/attention/linear_attention.h"
@@ -39,7 +40,8 @@ struct AttentionShape {
   // perhaps others that are added to values, O = P (V + B); those beyond count as this one. 0: none.
   int64_t relative_clip = 0;
   RelativeValues relative_values = RelativeValues::none;
-  double scale = 0.0;  // of the scores; 0: 1 / sqrt(head_width)
+  const Weight* value_table = nullptr;  // of self-attention: tokens' rows, which are added to their values
+  double scale = 0.0;                   // of the scores; 0: 1 / sqrt(head_width)
   SoftCapAt score_cap;
   Probability dropout{0.0F};  // of the attention weights, which linear attention lacks
   MatrixInitialization initialization;
@@ -119,6 +121,7 @@ class SelfAttention {
   Linear projection_;
   const Weight *relative_keys_ = nullptr, *relative_values_ = nullptr;  // A and the transpose of B
   QueryKeyNorm query_norm_, key_norm_;
+  std::optional<ValueEmbedding> value_embedding_;
   Linear output_;
 };
 

@@ -19,11 +19,12 @@ constexpr NamedSublayer kFeedForward{"feed_forward", Sublayer::feed_forward};
 
 Scope scope_of(const Scope& layer, const NamedSublayer& part) { return (layer / part.name).in(part.sublayer); }
 
-// Positions of a target and a memory have nothing to do with each other.
+// Positions of a target and a memory have nothing to do with each other, and a memory has no tokens.
 AttentionShape without_positions(AttentionShape shape) {
   shape.rotary = {};
   shape.relative = nullptr;
   shape.relative_clip = 0;
+  shape.value_table = nullptr;
   shape.kernel = AttentionKernel::softmax;
   shape.visibility = Visibility::full();
   return shape;
@@ -37,6 +38,7 @@ StackShape shape_of_layer(StackShape shape, int64_t layer) {
     shape.attention.visibility = own.visibility;
     shape.attention.rotary = own.rotary;
     shape.attention.key_value_heads = own.key_value_heads;
+    shape.attention.value_table = own.value_table;
     shape.feed_forward.inner = own.inner;
   }
   return shape;
@@ -162,6 +164,12 @@ Layers<Layer>::Layers(const Scope& scope, const StackShape& shape)
   for (int64_t layer = 0; layer < own; ++layer) {
     layers_.emplace_back((scope / "layers" / layer).in_layer(layer), shape_of_layer(shape, layer));
   }
+  for (int64_t layer = 0; shape.skips == Skips::mirrored && layer < shape.layers; ++layer) {
+    skips_.emplace_back();
+    if (shape.layers - 1 - layer < layer - 1) {
+      skips_.back().emplace((scope / "layers" / layer / "skip").in_layer(layer), shape.residual.norm);
+    }
+  }
   if (shape.final_norm == FinalNorm::present) {
     final_norm_.emplace(scope / "norm", WeightRole::final_norm, shape.residual.norm);
   }
@@ -171,6 +179,23 @@ template <class Layer>
 Stream Layers<Layer>::enter(Pass& pass, const Var& embedded) const {
   const Norm* const first = norm_before(0, size());
   return {embedded, first == nullptr ? embedded : (*first)(pass, embedded)};
+}
+
+template <class Layer>
+template <class Run>
+Stream Layers<Layer>::through(Pass& pass, Stream stream, size_t i, Run run) const {
+  std::vector<Var> earlier = std::move(stream.earlier);
+  if (adds_skip(i)) {
+    ensure(!earlier.empty(), "stack", "layer {} adds the output of a layer that has not run", i);
+    stream = (*skips_[i])(pass, stream.residual, earlier.back(), (*this)[i].input_norm());
+    earlier.pop_back();
+  }
+  stream = run(std::move(stream));
+  if (feeds_skip(i)) {
+    earlier.push_back(stream.residual);
+  }
+  stream.earlier = std::move(earlier);
+  return stream;
 }
 
 template <class Layer>
@@ -201,7 +226,8 @@ Stream SelfAttentionStack::run(Pass& pass, Stream stream, LayerRange range, cons
     const SelfAttentionCall self = self_call(call, i);
     const auto layer = [&layer = layers_[i], &sequences, self, next = layers_.norm_before(i + 1, layers)](
                            Pass& p, Stream s, const auto&) { return layer(p, std::move(s), sequences, self, next); };
-    stream = run_layer(pass, stream, recompute_, {}, layer);
+    stream = layers_.through(pass, std::move(stream), i,
+                             [&](const Stream& in) { return run_layer(pass, in, recompute_, {}, layer); });
   }
   return stream;
 }
@@ -230,7 +256,8 @@ Stream Decoder::run(Pass& pass, Stream stream, LayerRange range, const Sequences
                                                                            const std::vector<Var>& more) {
       return layer(p, std::move(s), target, Memory{Hidden(more.front()), segments}, self, cross, next);
     };
-    stream = run_layer(pass, stream, recompute_, {shared}, layer);
+    stream = layers_.through(pass, std::move(stream), i,
+                             [&](const Stream& in) { return run_layer(pass, in, recompute_, {shared}, layer); });
   }
   return stream;
 }
@@ -249,8 +276,10 @@ Hidden Decoder::operator()(Pass& pass, const Var& embedded, const Sequences& tar
          layers, caches.memory.size(), layers_.size());
   Stream stream = layers_.enter(pass, embedded);
   for (size_t i = 0; i < layers; ++i) {
-    stream = layers_[i](pass, std::move(stream), target, CachedMemory{&caches.memory[i], &caches.queries},
+    stream = layers_.through(pass, std::move(stream), i, [&](Stream in) {
+      return layers_[i](pass, std::move(in), target, CachedMemory{&caches.memory[i], &caches.queries},
                         {.cache = &caches.target[i]}, layers_.norm_before(i + 1, layers));
+    });
   }
   return Hidden(layers_.leave(pass, stream));
 }

@@ -20,6 +20,9 @@ enum class SharedLayers : uint8_t { no, yes };
 // parallel: attention and feed-forward read the same norm of x, x + attention(norm(x)) + feed_forward(norm(x)).
 // parallel_own_norms: each reads a norm of its own, x + attention(norm1(x)) + feed_forward(norm2(x)).
 enum class Branches : uint8_t { sequential, parallel, parallel_own_norms };
+// mirrored: with L layers, counted from 0, layer j of the second half adds the output of layer L - 1 - j to its input,
+// if that is not what it reads anyway.
+enum class Skips : uint8_t { none, mirrored };
 // layers: their inputs alone are kept, and what is between is computed again in backward.
 enum class Recompute : uint8_t { nothing, layers };
 
@@ -30,6 +33,7 @@ struct LayerOptions {
   Rotary rotary;
   int64_t key_value_heads;  // of cross-attention too
   int64_t inner;
+  const Weight* value_table = nullptr;  // of self-attention
 };
 
 struct StackShape {
@@ -39,6 +43,7 @@ struct StackShape {
   std::vector<LayerOptions> of_layers;  // layer by layer; empty: all are as `attention` and `feed_forward` say
   Residual::Options residual;
   Branches branches = Branches::sequential;
+  Skips skips = Skips::none;
   FinalNorm final_norm = FinalNorm::present;
   Recompute recompute = Recompute::nothing;
   SharedLayers shared = SharedLayers::no;
@@ -142,7 +147,8 @@ class DecoderLayer {
   FeedForward feed_forward_;
 };
 
-// A stack's layers between its ends: the first layer's norm of the embedded tokens, and the final norm.
+// A stack's layers between its ends: the first layer's norm of the embedded tokens, and the final norm; and the skips
+// from one to another.
 template <class Layer>
 class Layers {
  public:
@@ -152,9 +158,13 @@ class Layers {
   const Layer& operator[](size_t i) const { return layers_[i % layers_.size()]; }
 
   Stream enter(Pass& pass, const Var& embedded) const;
-  // The norm of layer i's input, or after the last of `layers` the final one; null if none.
+  // Runs layer i by run(stream), after its skip, and keeps the output for that of a later layer.
+  template <class Run>
+  Stream through(Pass& pass, Stream stream, size_t i, Run run) const;
+  // What follows the layer before i: the norm of layer i's input, or after the last of `layers` the final one; null if
+  // none, or if a skip comes first.
   const Norm* norm_before(size_t i, size_t layers) const {
-    return i < layers ? (*this)[i].input_norm() : fused_final_norm();
+    return i >= layers ? fused_final_norm() : adds_skip(i) ? nullptr : (*this)[i].input_norm();
   }
   Var leave(Pass& pass, const Stream& stream) const;
 
@@ -164,9 +174,13 @@ class Layers {
     return final_norm_ && placement_ != NormPlacement::post ? &*final_norm_ : nullptr;
   }
 
+  bool adds_skip(size_t i) const { return !skips_.empty() && skips_[i].has_value(); }
+  bool feeds_skip(size_t i) const { return adds_skip(count_ - 1 - i) && i < count_ - 1 - i; }
+
   NormPlacement placement_;
   size_t count_;
-  std::vector<Layer> layers_;  // one, where all are the same
+  std::vector<Layer> layers_;               // one, where all are the same
+  std::vector<std::optional<Skip>> skips_;  // empty: none has one
   std::optional<Norm> final_norm_;
 };
 

@@ -5,12 +5,23 @@ namespace heed {
 Norm::Norm(const Scope& scope, WeightRole role, const NormShape& shape, const Division& division)
     : weights_{shape.kind,
                &scope.add("gain", role, {shape.width}, WeightUse::vector,
-                          shape.gain == NormGain::plain ? Initialization::ones() : Initialization::zeros(), division),
+                          shape.gain == NormGain::plain && shape.start == GainStart::one ? Initialization::ones()
+                                                                                         : Initialization::zeros(),
+                          division),
                nullptr, shape.epsilon, shape.gain} {
   if (shape.kind == NormKind::layer && shape.bias == Bias::present) {
     weights_.bias = &scope.add("bias", {role, WeightTerm::bias}, {shape.width}, WeightUse::vector,
                                Initialization::zeros(), division);
   }
+}
+
+Stream Skip::operator()(Pass& pass, const Var& x, const Var& earlier, const Norm* next) const {
+  const Var added = norm_(pass, earlier);
+  if (next != nullptr) {
+    return add_norm(pass, x, added, next->weights(), {});
+  }
+  const Var sum = add(pass, x, added, {});
+  return {sum, sum};
 }
 
 Residual::Residual(const Scope& sublayer, const Options& options) : Residual(sublayer, options.dropout) {

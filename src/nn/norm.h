@@ -15,12 +15,20 @@ namespace heed {
 //   branch:    x + branch_norm(f(x))
 enum class NormPlacement : uint8_t { pre, post, sandwich, branch };
 
+enum class GainStart : uint8_t { one, zero };
+
 struct NormShape {
   int64_t width = 0;
   NormKind kind = NormKind::layer;
   Bias bias = Bias::present;
   double epsilon = 1e-5;
   NormGain gain = NormGain::plain;  // plus_one: stored gains begin at 0
+  GainStart start = GainStart::one;
+
+  // The shape of a norm whose output is added to something, and is zero at first: its gains decide how much of it.
+  NormShape from_zero(int64_t own_width) const {
+    return {own_width, kind, Bias::none, epsilon, NormGain::plain, GainStart::zero};
+  }
 };
 
 class Norm {
@@ -32,6 +40,18 @@ class Norm {
 
  private:
   NormWeights weights_;
+};
+
+// x + norm(earlier), with the output of an earlier layer, and gains that begin at zero.
+class Skip {
+ public:
+  Skip(const Scope& scope, const NormShape& norm) : norm_(scope, WeightRole::skip_norm, norm.from_zero(norm.width)) {}
+
+  // `next` is the input norm of what follows, or null.
+  Stream operator()(Pass& pass, const Var& x, const Var& earlier, const Norm* next) const;
+
+ private:
+  Norm norm_;
 };
 
 // The residual connection around a sublayer, with its norms and the dropout of its branch. A sum and the norm of that

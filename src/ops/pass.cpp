@@ -26,6 +26,18 @@ Dropout Pass::dropout(const DropoutSite& site, uint64_t first_row) {
   return dropout;
 }
 
+Pass Pass::giving(Lesson& lesson) const {
+  Pass pass = *this;
+  pass.given_ = &lesson;
+  return pass;
+}
+
+Pass Pass::learning(const Lesson& lesson) const {
+  Pass pass = *this;
+  pass.learned_ = &lesson;
+  return pass;
+}
+
 Pass Pass::unrecorded() const {
   Pass pass = *this;
   pass.tape_ = nullptr;

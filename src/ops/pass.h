@@ -11,6 +11,7 @@
 namespace heed {
 
 class Tape;
+struct Lesson;
 
 // Where dropout happens: a site in the model, named by its path, and the probability that a value is dropped there.
 // Where a rank has some of the columns, the draws are numbered as in the whole model.
@@ -40,6 +41,13 @@ class Pass {
   // The draws of a site in this pass. Each use of a site within a pass draws anew.
   Dropout dropout(const DropoutSite& site, uint64_t first_row);
 
+  // The same pass of a teacher, whose output_loss leaves what it predicts in the lesson and has no losses; and of a
+  // student, whose output_loss is that against the teacher's distribution.
+  Pass giving(Lesson& lesson) const;
+  Pass learning(const Lesson& lesson) const;
+  Lesson* given() const { return given_; }
+  const Lesson* learned() const { return learned_; }
+
   // The same pass at the same point of its random stream, recording elsewhere or nowhere: to run a part of it without
   // saving anything, and to run it again.
   Pass unrecorded() const;
@@ -57,6 +65,8 @@ class Pass {
   std::unordered_map<uint64_t, uint64_t> uses_;  // of each site so far
   DType storage_;
   Mode mode_;
+  Lesson* given_ = nullptr;
+  const Lesson* learned_ = nullptr;
 };
 
 }  // namespace heed

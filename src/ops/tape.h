@@ -16,6 +16,7 @@
 #include "ops/loss/loss.h"
 #include "ops/parts.h"
 #include "ops/recompute.h"
+#include "ops/rows/add_columns.h"
 #include "ops/rows/add_norm.h"
 #include "ops/rows/drop.h"
 #include "ops/rows/embedding.h"
@@ -29,9 +30,10 @@
 namespace heed {
 
 // Each op is a plain struct of exactly what its backward reads.
-using Op = std::variant<LinearOp, LowRankOp, EmbeddingOp, SelectRowsOp, PoolOp, AddNormOp, HeadNormOp, GateOp, RotateOp,
-                        DropOp, ScaleOp, SoftCapOp, SpreadBucketsOp, RelativeKeysOp, AttentionOp, LinearAttentionOp,
-                        SsruOp, OutputLossOp, CrossEntropyOp, LabelLossOp, RecomputeOp, ToPartsOp, SumOfPartsOp>;
+using Op =
+    std::variant<LinearOp, LowRankOp, EmbeddingOp, SelectRowsOp, PoolOp, AddNormOp, AddColumnsOp, HeadNormOp, GateOp,
+                 RotateOp, DropOp, ScaleOp, SoftCapOp, SpreadBucketsOp, RelativeKeysOp, AttentionOp, LinearAttentionOp,
+                 SsruOp, OutputLossOp, CrossEntropyOp, LabelLossOp, RecomputeOp, ToPartsOp, SumOfPartsOp>;
 
 // Sees each op as it is recorded: its outputs have just been written, and nothing has changed them in place yet.
 class TapeObserver {

@@ -29,7 +29,26 @@ void Weight::borrow(ConstView value, Trainable* trainable) {
   value_ = value;
   trainable_ = trainable;
   packed_.reset();
+  owner_ = PackedOwner::model;
   own_ = Tensor();
+}
+
+void Weight::hold(std::unique_ptr<PackedWeight> packed) {
+  ensure(packed->rows() == shape_.rows() && packed->columns() == shape_.columns(), "weight", "{} {} is given {} x {}",
+         name_, shape_, packed->rows(), packed->columns());
+  borrow({}, nullptr);
+  packed_ = std::move(packed);
+}
+
+void Weight::hold_for_training(std::unique_ptr<PackedWeight> packed) {
+  hold(std::move(packed));
+  owner_ = PackedOwner::trainer;
+}
+
+std::unique_ptr<PackedWeight> Weight::take_packed() {
+  std::unique_ptr<PackedWeight> taken = std::move(packed_);
+  borrow({}, nullptr);
+  return taken;
 }
 
 void Weight::store(Backend& backend, ProductTypes types, const RowSource& rows) {

@@ -37,6 +37,10 @@ class Weight {
   WeightView value() const { return {value_, packed_.get()}; }
   ConstView vector() const;  // of a vector
 
+  // Whether products read the values that a packed matrix stands for (ops/unpacked_weight.h), as those of training do,
+  // instead of rounding to integers what integers multiply.
+  bool is_unpacked_for_products() const { return packed_ != nullptr && owner_ == PackedOwner::trainer; }
+
   int64_t bytes() const { return packed_ != nullptr ? packed_->bytes() : own_.empty() ? 0 : own_.bytes(); }
 
   // Where its gradient goes. Our own invariant: training stores something for it.
@@ -50,6 +54,11 @@ class Weight {
 
   // The value belongs to the trainer. An empty view: there is no value.
   void borrow(ConstView value, Trainable* trainable);
+  // A matrix that is packed already, for inference; and one of the trainer's, which keeps its value.
+  void hold(std::unique_ptr<PackedWeight> packed);
+  void hold_for_training(std::unique_ptr<PackedWeight> packed);
+  // What is packed; the weight then has no value.
+  std::unique_ptr<PackedWeight> take_packed();
   // For inference: stores the values, which may have any type, in the one form that the use needs: packed, in the
   // weights' type, for a product; plain, in the inputs' type, for a table. Where a product's weight is also a table,
   // rows are looked up in the packed form.
@@ -65,6 +74,7 @@ class Weight {
   void store(Backend& backend, const HalfPanels& panels, DType inputs);
 
  private:
+  enum class PackedOwner : uint8_t { model, trainer };
   void make_room_for(const Shape& matrix);
 
   std::string name_;
@@ -74,6 +84,7 @@ class Weight {
   ConstView value_;
   Tensor own_;
   std::unique_ptr<PackedWeight> packed_;
+  PackedOwner owner_ = PackedOwner::model;
   Trainable* trainable_ = nullptr;
   std::shared_ptr<const LowRank> low_rank_;
 };

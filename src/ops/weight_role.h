@@ -19,6 +19,8 @@ enum class WeightRole : uint8_t {
   type_embedding,
   embedding_norm,
   embedding_projection,  // from the embeddings' width to the model's
+  value_embedding,       // a token's row, which layers add to its value
+  value_embedding_norm,
   query,
   key,
   value,
@@ -35,6 +37,7 @@ enum class WeightRole : uint8_t {
   down,
   sublayer_norm,  // of a sublayer's input or, in post-norm, of the sum with its output
   branch_norm,    // of a sublayer's output
+  skip_norm,      // of an earlier layer's output, which is added to a later one's input
   final_norm,     // at the end of a stack
   logits,         // the output projection to the vocabulary
   labels,         // the same of a head, to its labels
@@ -48,7 +51,7 @@ enum class WeightRole : uint8_t {
 inline bool is_norm(WeightRole role) {
   return role == WeightRole::embedding_norm || role == WeightRole::query_norm || role == WeightRole::key_norm ||
          role == WeightRole::sublayer_norm || role == WeightRole::branch_norm || role == WeightRole::final_norm ||
-         role == WeightRole::head_norm;
+         role == WeightRole::head_norm || role == WeightRole::skip_norm || role == WeightRole::value_embedding_norm;
 }
 
 // Matrices, tables and gains are multiplied with what comes in; biases are added.

@@ -29,6 +29,8 @@ void OptimizerConfig::validate() const {
   require<ConfigError>(orthogonalization == kOrthogonalizationSteps || orthogonalization == kFewOrthogonalizationSteps,
                        "optimizer", "orthogonalization is {}, expected {} or {} steps", orthogonalization,
                        kFewOrthogonalizationSteps, kOrthogonalizationSteps);
+  require<ConfigError>(kind != OptimizerKind::adam || cautious_decay == CautiousDecay::no, "optimizer",
+                       "cautious_decay is for \"adamw\" and \"muon\": \"adam\" adds the decay to the gradient");
   require<ConfigError>(max_norm >= 0.0 && weight_decay >= 0.0, "optimizer",
                        "clip is {} and weight_decay {}, expected at least 0", max_norm, weight_decay);
 }
@@ -58,6 +60,12 @@ SliceOwners Optimizer::divide(const Trainables& trainables, const OptimizerConfi
 
 bool Optimizer::is_of_muon(const Weight& weight) const {
   return config_.kind == OptimizerKind::muon && is_hidden_matrix(weight);
+}
+
+WeightDecay Optimizer::decay_kind() const {
+  return config_.kind == OptimizerKind::adam            ? WeightDecay::coupled
+         : config_.cautious_decay == CautiousDecay::yes ? WeightDecay::cautious
+                                                        : WeightDecay::decoupled;
 }
 
 // Padding after a matrix of Muon's is not updated; after others it is, with zeros.
@@ -162,7 +170,7 @@ void Optimizer::adam(Backend& backend, double learning_rate) {
       .beta2 = config_.beta2,
       .epsilon = config_.epsilon,
       .max_norm = config_.max_norm,
-      .decay_kind = config_.kind == OptimizerKind::adam ? WeightDecay::coupled : WeightDecay::decoupled,
+      .decay_kind = decay_kind(),
       .weight_decay = config_.weight_decay,
   });
 }
@@ -198,7 +206,8 @@ void Optimizer::muon(Backend& backend, const Matrix& matrix, double learning_rat
                      .squared_norm = squared_norm_.view(),
                      .learning_rate = learning_rate,
                      .scale = 0.2 * std::sqrt(static_cast<double>(std::max(rows, columns))),
-                     .weight_decay = config_.weight_decay});
+                     .weight_decay = config_.weight_decay,
+                     .decay_kind = decay_kind()});
 }
 
 void Optimizer::discard_others() {

@@ -19,6 +19,9 @@ enum class OptimizerKind : uint8_t { adam, adamw, muon };
 // What weight decay shrinks: matrices, embeddings among them, but not gains and biases; or all weights.
 enum class DecayedWeights : uint8_t { matrices, all };
 
+// Whether decoupled decay shrinks only weights that the update shrinks as well.
+enum class CautiousDecay : uint8_t { no, yes };
+
 struct OptimizerConfig {
   OptimizerKind kind = OptimizerKind::adamw;
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
@@ -26,6 +29,7 @@ struct OptimizerConfig {
   int64_t orthogonalization = kOrthogonalizationSteps;  // steps, of Muon
   double weight_decay = 0.01;
   DecayedWeights decay = DecayedWeights::all;
+  CautiousDecay cautious_decay = CautiousDecay::no;
   double max_norm = 1.0;  // of all gradients together; 0: no clipping
 
   // Throws ConfigError, with a message that a user can act on.
@@ -84,6 +88,7 @@ class Optimizer {
   void split_weights();
   double on_host(const Tensor& scalar) const;
   bool is_of_muon(const Weight& weight) const;
+  WeightDecay decay_kind() const;
   void leave_to_muon(const Weight& weight, int64_t parts, int64_t first);
   void leave_to_adam(const ElementRange& range);
   void sum_norms(Backend& backend);

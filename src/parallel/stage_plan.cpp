@@ -93,6 +93,12 @@ StagePlan::StagePlan(const ModelConfig& config, int count)
       !config.has_relative_bias() || whole_stacks, "layout",
       "pipeline is {}, but layers that share relative biases (positions \"{}\") have to stay in one stage", count,
       config.positions == Positions::relative_bias ? "relative-bias" : "learned-relative-bias");
+  require<ConfigError>(config.skips == Skips::none || whole_stacks, "layout",
+                       "pipeline is {}, but layers that add other layers' outputs (skips) have to stay in one stage",
+                       count);
+  require<ConfigError>(!config.has_value_embeddings() || whole_stacks, "layout",
+                       "pipeline is {}, but layers that share tables (value_embeddings) have to stay in one stage",
+                       count);
   place_tables(config);
 }
 

@@ -11,6 +11,7 @@
 #include "plan/short_run.h"
 #include "train/learner/weight_treatments.h"
 #include "train/run/trainer.h"
+#include "train/stages/staged_recipe.h"
 
 namespace heed {
 namespace {
@@ -56,9 +57,10 @@ std::string describe_model(const ModelConfig& config) {
                      sizes(config.source_vocabulary, config.target_vocabulary));
 }
 
-// Numbers of parameters, by what training does with them; those of adapters are trained.
+// Numbers of parameters, by what training does with them; those of adapters are trained. A base may be quantized.
 struct SizesByTreatment {
-  int64_t trained = 0, frozen = 0, of_base = 0;
+  int64_t trained = 0, frozen = 0;
+  BaseBytes of_base;
 };
 
 SizesByTreatment sizes_by_treatment(const Recipe& recipe, const ModelConfig& config) {
@@ -67,27 +69,28 @@ SizesByTreatment sizes_by_treatment(const Recipe& recipe, const ModelConfig& con
   const std::vector<WeightTreatment> treatments = planned_treatments(recipe, weights);
   SizesByTreatment sizes;
   for (size_t i = 0; i < treatments.size(); ++i) {
-    (treatments[i] == WeightTreatment::trained  ? sizes.trained
-     : treatments[i] == WeightTreatment::frozen ? sizes.frozen
-                                                : sizes.of_base) += weights.all()[i].shape().elements();
+    const int64_t elements = weights.all()[i].shape().elements();
+    sizes.trained += treatments[i] == WeightTreatment::trained ? elements : 0;
+    sizes.frozen += treatments[i] == WeightTreatment::frozen ? elements : 0;
   }
+  sizes.of_base = planned_base_bytes(recipe, weights, treatments);
   return sizes;
 }
 
-PlanMemory memory_of(const Recipe& recipe, const ModelConfig& config, const PlanBatch& shard, DType storage,
-                     const MuonCost& muon) {
+PlanMemory memory_of(const Recipe& recipe, const ModelConfig& config, const PlanBatch& shard,
+                     const SizesByTreatment& sizes, const MuonCost& muon) {
+  const DType storage = storage_of(recipe.training.precision);
   const auto activations = [&](Recompute recompute) {
     ModelConfig other = config;
     other.recompute = recompute;
-    return cost_of(other, shard, storage).activation_bytes;
+    return cost_of(other, shard, storage).activation_bytes + sizes.of_base.largest_unpacked;
   };
-  const SizesByTreatment sizes = sizes_by_treatment(recipe, config);
   const int64_t copies = storage == DType::f32 ? 0 : size_of(storage);
   const int64_t averages = recipe.checkpoints.moving_average > 0.0 ? 1 : 0;
   const int64_t shards = recipe.training.accumulate * shards_per_batch(recipe.training);
   const int64_t gradients = shards > 1 ? 2 : 1;  // the sum, and those of the current shard
   PlanMemory memory{
-      .weights = (sizes.trained + sizes.frozen) * (kMasterBytes + copies) + sizes.of_base * size_of(storage),
+      .weights = (sizes.trained + sizes.frozen) * (kMasterBytes + copies) + sizes.of_base.held,
       .gradients = sizes.trained * kMasterBytes * gradients,
       .optimizer = sizes.trained * kMasterBytes * (kMoments + averages) + muon.scratch_bytes,
       .activations_kept = activations(Recompute::nothing),
@@ -107,6 +110,21 @@ ModelPlan plan_model(const PlanOptions& options) {
   return plan_recipe(read_recipe(options.recipe, options.overrides), options);
 }
 
+std::vector<TrainingPlan> plan_trainings(const PlanOptions& options) {
+  std::vector<TrainingPlan> plans;
+  if (!has_stages(options.recipe)) {
+    plans.push_back({"", plan_model(options)});
+    return plans;
+  }
+  const StagedRecipe staged(options.recipe, options.overrides, "");
+  for (const RecipeStage& stage : staged.stages()) {
+    if (stage.kind == StageKind::train) {
+      plans.push_back({stage.name, plan_recipe(staged.sized(stage), options)});
+    }
+  }
+  return plans;
+}
+
 ModelPlan plan_recipe(const Recipe& recipe, const PlanOptions& options) {
   const ModelConfig config = sized_model(recipe, options.recipe);
   const PlanBatch batch = batch_of(recipe, options.length);
@@ -118,6 +136,7 @@ ModelPlan plan_recipe(const Recipe& recipe, const PlanOptions& options) {
   const DType storage = storage_of(recipe.training.precision);
   ModelCost cost = cost_of(config, batch, storage);
   const MuonCost muon = muon_cost(config, {recipe.optimizer, storage, thread_count(options.threads)});
+  const SizesByTreatment sizes = sizes_by_treatment(recipe, config);
   ModelPlan plan{
       .model = describe_model(config),
       .precision = precision_of(storage),
@@ -126,7 +145,7 @@ ModelPlan plan_recipe(const Recipe& recipe, const PlanOptions& options) {
       .shards_per_batch = shards_per_batch(recipe.training),
       .updates = recipe.training.updates,
       .parameters = cost.parameters,
-      .trained_parameters = sizes_by_treatment(recipe, config).trained,
+      .trained_parameters = sizes.trained,
       .parts = std::move(cost.parts),
       .forward_flops = cost.forward_flops,
       .training_flops = cost.training_flops,
@@ -135,7 +154,7 @@ ModelPlan plan_recipe(const Recipe& recipe, const PlanOptions& options) {
   require<ConfigError>(plan.shards_per_batch <= batch.sequences, options.recipe,
                        "training.shards cuts a batch of {} sequence{} into {}", batch.sequences,
                        batch.sequences == 1 ? "" : "s", plan.shards_per_batch);
-  plan.memory = memory_of(recipe, config, plan.shard(), storage, muon);
+  plan.memory = memory_of(recipe, config, plan.shard(), sizes, muon);
   const PlannedModel planned{recipe, config, plan};
   if (options.ranks) {
     validate(*options.ranks, planned);  // before time is spent on the run

@@ -39,6 +39,7 @@ class Run {
     trainables_.emplace(backend, weights_, storage_, Trainables::Gradients::wanted,
                         planned_treatments(recipe, weights_));
     trainables_->initialize(backend, kSeed);
+    store_planned_base(recipe, backend, *trainables_);
     trainables_->initialize_base(backend, kSeed);
     optimizer_.emplace(backend, *trainables_, recipe.optimizer);
   }

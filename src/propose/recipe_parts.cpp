@@ -10,6 +10,7 @@ namespace heed {
 namespace {
 
 constexpr double kShareOfUpdates = 0.85;  // of the time; validations and checkpoints take the rest
+constexpr double kLeastUpdates = 10.0;
 constexpr double kPassesWithoutDropout = 3.0, kPassesWithLittle = 10.0;
 
 Recipe parsed(const ReasonedRecipe& recipe, const std::string& name) { return parse_recipe(recipe.toml(), name, {}); }
@@ -41,7 +42,7 @@ SizeChoice choose_measured(std::span<const ModelSize> sizes, const LearningRules
     return make({.chosen = {.size = size}, .slower = {}, .seen = tokens});
   };
   return choose_size(
-      sizes, rules, tokens, kShareOfUpdates * 60.0 * options.minutes,
+      sizes, rules, tokens, seconds_of_updates(options),
       [&](const ModelSize& size) {
         return plan_of(recipe_of(size), length, PlanOptions::Run::none, options).parameters;
       },
@@ -54,6 +55,34 @@ SizeChoice choose_measured(std::span<const ModelSize> sizes, const LearningRules
 void require_valid(const ReasonedRecipe& recipe, const ProposalOptions& options) {
   parsed(recipe, options.output).validate();
 }
+
+double rounded_down(double value) {
+  const double power = std::pow(10.0, std::floor(std::log10(value)) - 1.0);
+  return std::floor(value / power) * power;
+}
+
+double seconds_of_updates(const ProposalOptions& options) { return kShareOfUpdates * 60.0 * options.minutes; }
+
+void require_time(const ProposalOptions& options, const LeastWork& work) {
+  const double updates = kLeastUpdates * work.batch_tokens / work.tokens_per_second / kShareOfUpdates;
+  // A validation has no backward pass.
+  const double validation = work.validation_tokens / (3.0 * work.tokens_per_second) / (1.0 - kShareOfUpdates);
+  const double least = std::max(updates, validation) / 60.0;
+  require<ConfigError>(options.minutes >= least, "recipe",
+                       "--minutes is {:g}, but {} take longer on this machine: give it at least {:.1g}",
+                       options.minutes,
+                       updates > validation ? "ten updates" : "one validation and the updates beside it",
+                       std::ceil(10.0 * least) / 10.0);
+}
+
+void require_text_to_learn(const TextFigures& text, int64_t least_bytes, const ProposalOptions& options) {
+  require<FormatError>(options.validation.empty() || figures_of(read_text_lines(options.validation)).words > 0,
+                       "the validation text", "is empty");
+  require<FormatError>(text.bytes >= least_bytes, "text", "{} bytes are too few to learn from: {} are needed",
+                       text.bytes, least_bytes);
+}
+
+double encoder_peak(int64_t width, double at_128) { return rounded_down(at_128 * 128.0 / static_cast<double>(width)); }
 
 double dropout_for(const ExpectedRun& run) {
   return run.passes > kPassesWithLittle ? 0.2 : run.passes > kPassesWithoutDropout ? 0.1 : 0.0;
@@ -71,7 +100,9 @@ void add_dropout(ReasonedRecipe& recipe, const ExpectedRun& run) {
   recipe.set("branch_dropout", rate);
 }
 
-int64_t warmup_of(const ExpectedRun& run) { return std::clamp<int64_t>(run.updates / 10, 20, 1000); }
+int64_t warmup_of(const ExpectedRun& run) {
+  return std::min(run.updates / 2, std::clamp<int64_t>(run.updates / 10, 20, 1000));
+}
 
 void add_size(ReasonedRecipe& recipe, const SizeChoice& choice, const LearningRules& rules, double tokens) {
   const ModelSize& size = choice.chosen.size;
@@ -94,8 +125,10 @@ void add_vocabulary(ReasonedRecipe& recipe, const std::vector<SubwordFigures>& t
       "The median one of {} subwords occurs {} times, and nine tenths {} times or more (50 "
       "and 20 are enough to learn them).",
       chosen.vocabulary, chosen.median, chosen.tenth);
+  int64_t told = 0;  // a short text has the same few subwords however many are asked for
   for (const SubwordFigures& other : tried) {
-    if (other.vocabulary > chosen.vocabulary) {
+    if (other.vocabulary > chosen.vocabulary && other.vocabulary != told) {
+      told = other.vocabulary;
       reason += fmt::format(" Of {} it would be {} and {}.", other.vocabulary, other.median, other.tenth);
     }
   }
@@ -104,7 +137,7 @@ void add_vocabulary(ReasonedRecipe& recipe, const std::vector<SubwordFigures>& t
   recipe.set("vocabulary", chosen.vocabulary);
 }
 
-void add_schedule(ReasonedRecipe& recipe, const ExpectedRun& run, double peak, double minutes) {
+void add_schedule(ReasonedRecipe& recipe, const ExpectedRun& run, double peak, double minutes, const std::string& why) {
   recipe.table("schedule");
   if (run.is_full) {
     recipe.because(
@@ -120,7 +153,7 @@ void add_schedule(ReasonedRecipe& recipe, const ExpectedRun& run, double peak, d
                     minutes, run.updates));
     recipe.set("kind", "timed-cosine");
   }
-  recipe.because("The best rate falls with the width, and where the warm-up is short.");
+  recipe.because(why);
   recipe.set("peak", peak);
   recipe.set("warmup", warmup_of(run));
 }
@@ -131,7 +164,7 @@ void add_training(ReasonedRecipe& recipe, const ExpectedRun& run, double smoothi
   if (run.is_full) {
     recipe.set("updates", run.updates);
   }
-  recipe.set("minutes", minutes);
+  recipe.set_exactly("minutes", minutes);
   recipe.set("log_every", std::clamp<int64_t>(run.updates / 50, 1, 100));
 }
 

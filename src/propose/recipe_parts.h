@@ -36,12 +36,30 @@ SizeChoice choose_measured(std::span<const ModelSize> sizes, const LearningRules
 void require_valid(const ReasonedRecipe& recipe, const ProposalOptions& options);
 
 int64_t warmup_of(const ExpectedRun& run);  // updates
+double rounded_down(double value);          // to two digits
+
+// The seconds that updates take; validations and checkpoints take the rest of the minutes.
+double seconds_of_updates(const ProposalOptions& options);
+
+// ConfigError, which says how many minutes would do, unless a few updates and a validation are done in the time.
+struct LeastWork {
+  double tokens_per_second = 0.0;
+  double batch_tokens = 0.0, validation_tokens = 0.0;
+};
+void require_time(const ProposalOptions& options, const LeastWork& work);
+
+// FormatError for text, or validation text, that nothing can be learned from.
+void require_text_to_learn(const TextFigures& text, int64_t least_bytes, const ProposalOptions& options);
+
+// An encoder's rate falls with its width; `at_128` is that of a width of 128.
+double encoder_peak(int64_t width, double at_128);
 
 // Keys of [model] and [tokenizer], and the tables [schedule] and [training].
 void add_size(ReasonedRecipe& recipe, const SizeChoice& choice, const LearningRules& rules, double tokens);
 void add_dropout(ReasonedRecipe& recipe, const ExpectedRun& run);
 void add_vocabulary(ReasonedRecipe& recipe, const std::vector<SubwordFigures>& tried);
-void add_schedule(ReasonedRecipe& recipe, const ExpectedRun& run, double peak, double minutes);
+void add_schedule(ReasonedRecipe& recipe, const ExpectedRun& run, double peak, double minutes,
+                  const std::string& why = "The best rate falls with the width, and where the warm-up is short.");
 void add_training(ReasonedRecipe& recipe, const ExpectedRun& run, double smoothing, double minutes);
 // Ten in a run, so that little time goes into them.
 int64_t validation_every(const ExpectedRun& run);

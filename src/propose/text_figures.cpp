@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <filesystem>
 #include <unordered_set>
 
@@ -33,7 +34,7 @@ size_t count_words(std::string_view line, const auto& take) {
   return words;
 }
 
-int64_t words_of(const std::string& line) {
+int64_t number_of_words(const std::string& line) {
   return static_cast<int64_t>(count_words(line, [](std::string_view) {}));
 }
 
@@ -116,7 +117,7 @@ PairFigures figures_of_pairs(const Lines& source, const Lines& target) {
       ++figures.blank;
       continue;
     }
-    const int64_t here = words_of(source[i]), there = words_of(target[i]);
+    const int64_t here = number_of_words(source[i]), there = number_of_words(target[i]);
     const auto [fewer, more] = std::minmax(here, there);
     figures.same += source[i] == target[i] ? 1 : 0;
     figures.uneven += more > 3 * fewer && more > fewer + 5 ? 1 : 0;
@@ -125,20 +126,39 @@ PairFigures figures_of_pairs(const Lines& source, const Lines& target) {
   return figures;
 }
 
+double share_of_words(const Lines& lines, const Lines& among) {
+  std::unordered_set<std::string_view> there;
+  for (const std::string& line : among) {
+    count_words(line, [&](std::string_view word) { there.insert(word); });
+  }
+  int64_t all = 0, known = 0;
+  for (const std::string& line : lines) {
+    count_words(line, [&](std::string_view word) {
+      ++all;
+      known += there.contains(word) ? 1 : 0;
+    });
+  }
+  return static_cast<double>(known) / static_cast<double>(std::max<int64_t>(1, all));
+}
+
 int64_t count_shared(const Lines& lines, const Lines& among) {
   const std::unordered_set<std::string_view> there(among.begin(), among.end());
   return std::ranges::count_if(lines, [&](const std::string& line) { return !is_blank(line) && there.contains(line); });
 }
 
 std::vector<SubwordFigures> choose_vocabulary(const std::vector<const Lines*>& sides,
-                                              const Normalization& normalization) {
+                                              const Normalization& normalization, int64_t most) {
   const auto tried = [&](size_t at) { return figures_of_vocabulary(sides, normalization, kVocabularies.at(at)); };
-  size_t at = kFirstTried;
+  size_t last = kVocabularies.size() - 1;
+  while (last > 0 && kVocabularies[last] > most) {
+    --last;
+  }
+  size_t at = std::min(kFirstTried, last);
   std::vector<SubwordFigures> all{tried(at)};
   if (are_learned(all.back())) {
     SubwordFigures best = all.back();
     // A text may have no more subwords than it has merges.
-    while (at + 1 < kVocabularies.size() && best.vocabulary == kVocabularies[at]) {
+    while (at < last && best.vocabulary == kVocabularies[at]) {
       all.push_back(tried(++at));
       if (!are_learned(all.back())) {
         break;
@@ -154,15 +174,34 @@ std::vector<SubwordFigures> choose_vocabulary(const std::vector<const Lines*>& s
   return all;
 }
 
-int64_t count_tokens(const std::vector<const Lines*>& sides, const Lines& lines, const Normalization& normalization,
+std::vector<double> count_tokens(const std::vector<const Lines*>& sides, const Normalization& normalization,
+                                 int64_t vocabulary) {
+  const std::unique_ptr<Tokenizer> tokenizer = learn(sides, normalization, vocabulary);
+  std::vector<double> tokens;
+  tokens.reserve(sides.size());
+  for (const Lines* const side : sides) {
+    tokens.push_back(count_tokens(*tokenizer, *side));
+  }
+  return tokens;
+}
+
+int64_t longest_line(const std::vector<const Lines*>& sides, const Lines& lines, const Normalization& normalization,
                      int64_t vocabulary) {
   const std::unique_ptr<Tokenizer> tokenizer = learn(sides, normalization, vocabulary);
+  int64_t longest = 0;
+  for (const std::string& line : lines) {
+    longest = std::max(longest, std::ssize(tokenizer->encode(line)));
+  }
+  return longest;
+}
+
+double count_tokens(const Tokenizer& tokenizer, const Lines& lines) {
   const size_t step = step_of(lines);
   int64_t tokens = 0;
   for (size_t i = 0; i < lines.size(); i += step) {
-    tokens += static_cast<int64_t>(step) * (std::ssize(tokenizer->encode(lines[i])) + 1);
+    tokens += static_cast<int64_t>(step) * (std::ssize(tokenizer.encode(lines[i])) + 1);
   }
-  return tokens;
+  return static_cast<double>(tokens);
 }
 
 }  // namespace heed

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,9 @@ struct PairFigures {
 };
 PairFigures figures_of_pairs(const Lines& source, const Lines& target);
 
+// The share of the running words of `lines` that `among` has too: about 1 where both are in one language.
+double share_of_words(const Lines& lines, const Lines& among);
+
 // How many of these lines are among those.
 int64_t count_shared(const Lines& lines, const Lines& among);
 
@@ -40,11 +44,18 @@ struct SubwordFigures {
 };
 
 // The largest of some sizes whose median token occurs at least 50 times, and nine tenths of them at least 20: rarer ones
-// are not learned. The figures of all that were tried, the chosen one last. Large texts are sampled.
+// are not learned. None is larger than `most`. The figures of all that were tried, the chosen one last. Large texts are
+// sampled.
 std::vector<SubwordFigures> choose_vocabulary(const std::vector<const Lines*>& sides,
-                                              const Normalization& normalization);
-// Tokens of these lines by a vocabulary of that size, learned from all sides.
-int64_t count_tokens(const std::vector<const Lines*>& sides, const Lines& lines, const Normalization& normalization,
+                                              const Normalization& normalization,
+                                              int64_t most = std::numeric_limits<int64_t>::max());
+// The tokens of each side by a vocabulary of that size, learned from all of them; large texts are sampled.
+std::vector<double> count_tokens(const std::vector<const Lines*>& sides, const Normalization& normalization,
+                                 int64_t vocabulary);
+// The tokens of the longest line, its end not counted.
+int64_t longest_line(const std::vector<const Lines*>& sides, const Lines& lines, const Normalization& normalization,
                      int64_t vocabulary);
+// Tokens of these lines by a tokenizer that is there; large texts are sampled.
+double count_tokens(const Tokenizer& tokenizer, const Lines& lines);
 
 }  // namespace heed

@@ -4,6 +4,7 @@
 
 #include "checkpoint/weights.h"
 #include "models/any_model.h"
+#include "models/without_dropout.h"
 #include "nn/weights/trainables.h"
 
 namespace heed {
@@ -62,13 +63,6 @@ void run(Pass& pass, const EncoderOnly& model, const CalibrationBatch& batch) {
     model.logits(pass, of_tokens ? rows : model.pooled(pass, rows, texts.segments()));
   }
   model.text_embeddings(pass, rows, texts.segments(), batch.text_pooling);
-}
-
-ModelConfig without_dropout(ModelConfig config) {
-  config.embedding_dropout = config.attention_dropout = config.inner_dropout = config.branch_dropout =
-      Probability(0.0F);
-  config.recompute = Recompute::nothing;
-  return config;
 }
 
 }  // namespace

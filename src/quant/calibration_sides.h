@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "decode/texts/text_translation.h"
+#include "decode/texts/translation/text_translation.h"
 
 namespace heed {
 

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "base/text/base64.h"
+#include "report/comparison/comparison.h"
 #include "report/page.h"
 #include "report/run/task_metrics.h"
 
@@ -100,7 +101,26 @@ json positions(const PositionMap& table) {
           {"values", encode_base64(table.values)}};
 }
 
+// Only "<" could end the element that contains this.
+std::string without_tags(const std::string& json_text) {
+  std::string safe;
+  for (const char c : json_text) {
+    safe += c == '<' ? "\\u003c" : c == '>' ? "\\u003e" : c == '&' ? "\\u0026" : std::string(1, c);
+  }
+  return safe;
+}
+
+std::string dumped(const json& root) { return without_tags(root.dump(-1, ' ', false, json::error_handler_t::replace)); }
+
 }  // namespace
+
+std::string comparison_data(std::span<const ComparedRun> runs, const TaskMetrics& task) {
+  json root{{"runs", json::array()}};
+  for (const ComparedRun& run : runs) {
+    root["runs"].push_back({{"name", run.name}, {"curves", curves(run.metrics, task)}});
+  }
+  return dumped(root);
+}
 
 std::string report_data(const ReportContent& content) {
   json root{{"model",
@@ -120,13 +140,7 @@ std::string report_data(const ReportContent& content) {
   for (const EncoderText& text : content.texts) {
     root["samples"].push_back(encoder_text(text));
   }
-  // Only "<" could end the element that contains this.
-  const std::string text = root.dump(-1, ' ', false, json::error_handler_t::replace);
-  std::string safe;
-  for (const char c : text) {
-    safe += c == '<' ? "\\u003c" : c == '>' ? "\\u003e" : c == '&' ? "\\u0026" : std::string(1, c);
-  }
-  return safe;
+  return dumped(root);
 }
 
 }  // namespace heed

@@ -11,10 +11,12 @@
 #include "kernels/cpu/cpu_backend.h"
 #include "models/config_keys.h"
 #include "report/page.h"
+#include "report/run/sample_files.h"
 #include "train/recipe/labeled_recipe.h"
 #include "train/recipe/masked_model_recipe.h"
 #include "train/recipe/translation_recipe.h"
 #include "train/run/run_folder.h"
+#include "train/stages/staged_recipe.h"
 #include "train/tasks/language_model_task.h"
 #include "train/tasks/tasks.h"
 
@@ -55,33 +57,6 @@ std::vector<ConfigTable> configuration(const ModelConfig& model, const std::opti
     shown.push_back(compare(tables[i], usual[i]));
   }
   return shown;
-}
-
-// The requested sentences, or else the recipe's if they still exist.
-struct SampleFiles {
-  std::vector<fs::path> sources, references;
-};
-
-SampleFiles sample_files(const ReportOptions& options, const std::optional<Recipe>& recipe) {
-  if (!options.source.empty()) {
-    return {{options.source}, {}};
-  }
-  SampleFiles files;
-  const TranslationRecipe* const translation = recipe ? recipe->find<TranslationRecipe>() : nullptr;
-  for (size_t i = 0; translation != nullptr && i < translation->data.validation_source.size(); ++i) {
-    const PairDataRecipe& data = translation->data;
-    const fs::path source = data.validation_source[i];
-    const bool paired = i < data.validation_target.size();
-    if (!fs::is_regular_file(source)) {
-      continue;
-    }
-    files.sources.push_back(source);
-    if (paired && files.references.size() + 1 == files.sources.size() &&
-        fs::is_regular_file(data.validation_target[i])) {
-      files.references.emplace_back(data.validation_target[i]);
-    }
-  }
-  return files;
 }
 
 std::vector<SampleLine> labeled_sample_lines(const LabeledRecipe& recipe, const std::vector<std::string>& files,
@@ -140,6 +115,11 @@ class Report {
       return;
     }
     recipe_ = recipe_of_run(folder_);
+    const StagesFolder stages{folder_.path};
+    if (fs::exists(stages.list())) {
+      note(fmt::format("The last of several stages, which {} lists; the others are in {}.", stages.list().string(),
+                       stages.stages().string()));
+    }
   }
 
   void read_metrics() {
@@ -232,22 +212,8 @@ class Report {
     return files.empty() ? std::vector<SampleLine>() : labeled_sample_lines(*labeled, files, options_.samples);
   }
 
-  // The requested text, or else the validation text if it still exists.
-  std::optional<TextRules> passage_text() const {
-    const LanguageModelRecipe* const own = recipe_ ? recipe_->find<LanguageModelRecipe>() : nullptr;
-    if (!options_.source.empty()) {
-      return TextRules{.files = {options_.source}, .documents = own != nullptr ? own->data.documents : Documents::none};
-    }
-    if (own == nullptr || !own->has_validation_text()) {
-      return std::nullopt;
-    }
-    const auto& files = own->data.validation.empty() ? own->data.train : own->data.validation;
-    const bool there = std::ranges::all_of(files, [](const std::string& file) { return fs::is_regular_file(file); });
-    return there ? text_split(own->data).validation : std::nullopt;
-  }
-
   void add_passages(const StoredModel& stored, Backend& backend) {
-    const std::optional<TextRules> text = passage_text();
+    const std::optional<TextRules> text = passage_text(options_.source, recipe_);
     if (!text || options_.samples == 0) {
       note(text ? "No passages: none were requested." : "No passages: name a file of text with --source.");
       return;
@@ -260,7 +226,7 @@ class Report {
   }
 
   void add_translations(const StoredModel& stored, Backend& backend) {
-    const SampleFiles files = sample_files(options_, recipe_);
+    const SampleFiles files = sample_files(options_.source, recipe_);
     const std::vector<SampleLine> lines = read_sample_lines(files.sources, files.references, options_.samples);
     if (lines.empty()) {
       note(files.sources.empty() ? "No samples: name a file of sentences with --source."

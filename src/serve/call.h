@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "heed/types/interruption.h"
-#include "heed/types/reading.h"
+#include "heed/types/reading/reading.h"
 #include "heed/types/sharing.h"
 #include "serve/http/exchange.h"
 #include "serve/json/fields.h"

@@ -1,5 +1,5 @@
-// The safetensors format: a length, a JSON header that names the tensors, and their bytes end to end. docs/formats.md
-// says what is read and what is written.
+// The safetensors format: a length, a JSON header that names the tensors, and their bytes end to end.
+// docs/models/formats.md says what is read and what is written.
 #pragma once
 
 #include <cstddef>

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "heed/types/generation.h"
-#include "heed/types/translation.h"
+#include "heed/types/writing/generation.h"
+#include "heed/types/writing/translation.h"
 
 namespace heed {
 

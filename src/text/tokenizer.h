@@ -13,6 +13,7 @@
 
 #include "base/strong.h"
 #include "heed/types/tokenizer.h"
+#include "text/sentences/text_span.h"
 
 namespace heed {
 
@@ -84,6 +85,9 @@ class Tokenizer {
   virtual std::optional<std::string> bytes_of(TokenId /*token*/) const { return std::nullopt; }
   // The same, also where the first tokens of a text may lose white space by other rules.
   virtual std::optional<std::string> token_bytes(TokenId token) const { return bytes_of(token); }
+  // The bytes of the text that each token of encode(text) came from. FormatError where the text is not UTF-8.
+  virtual std::vector<TextSpan> origins(std::string_view text) const = 0;
+
   // Whether encode() and decode() are meant for texts of several lines, and not for each line.
   virtual bool takes_lines() const { return false; }
   // Whether decode() leaves out a space at the beginning of a text.

@@ -35,7 +35,7 @@ class RandomEncoderTest : public testing::Test {
                        .source_vocabulary = tokenizers.front()->vocabulary_size(),
                        .max_length = 64};
     config.head = head;
-    if (head != Head::tokens) {
+    if (head != Head::tokens && head != Head::number) {
       config.labels = {"a", "b", "c"};
     }
     config.validate();

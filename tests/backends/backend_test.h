@@ -23,8 +23,9 @@ inline const std::vector<int64_t> kRows{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 1
 // Around 512, the depth of one pass of a product.
 inline const std::vector<int64_t> kDepths{1, 3, 511, 512, 513, 1100};
 
-inline constexpr Activation kActivations[] = {Activation::none,      Activation::relu, Activation::gelu,
-                                              Activation::gelu_tanh, Activation::silu, Activation::tanh};
+inline constexpr Activation kActivations[] = {Activation::none, Activation::relu,      Activation::relu_squared,
+                                              Activation::gelu, Activation::gelu_tanh, Activation::silu,
+                                              Activation::tanh};
 
 struct BackendSetting {
   std::string name;

@@ -32,6 +32,36 @@ TEST_P(BackendLoss, OfLogitsMatchesTheReference) {
   });
 }
 
+TEST_P(BackendLoss, OfATeacherMatchesTheReference) {
+  const auto expect_same_lesson = [&](const LossCase& c, double scale, double temperature, double weight) {
+    const Guarded teacher = random(types().master, c.x.rows(), c.x.columns(), 48, scale);
+    const auto actual = c.of_teacher(backend(), types(), teacher, temperature, weight),
+               expected = c.of_teacher(reference(), kReferenceTypes, teacher, temperature, weight);
+    EXPECT_TRUE(close(actual.losses, expected.losses, kF32));
+    EXPECT_TRUE(close(actual.d_logits, expected.d_logits, stored()));
+  };
+  const auto in_master = [&](int64_t rows, int64_t vocabulary, double scale) {
+    LossCase c = make_case(rows, vocabulary);
+    c.x = random(types().master, rows, vocabulary, 47, scale);
+    return c;
+  };
+  with_each_layout([&] {
+    for (const int64_t vocabulary : {2, 15, 16, 17, 33, 65, 300, 1025}) {
+      SCOPED_TRACE(vocabulary);
+      expect_same_lesson(in_master(6, vocabulary, 3.0), 4.0, 1.0, 0.5);
+    }
+    for (const int64_t rows : {1, 9, 100}) {
+      expect_same_lesson(in_master(rows, 70, 3.0), 4.0, 2.0, 0.7);
+    }
+    expect_same_lesson(in_master(9, 300, 50.0), 50.0, 3.0, 1.0);
+    LossCase capped = in_master(9, 300, 3.0);
+    capped.cap = 30.0;
+    capped.smoothing = 0.0;
+    expect_same_lesson(capped, 3.0, 0.5, 0.0);
+    expect_same_lesson(capped, 3.0, 4.0, 0.9);
+  });
+}
+
 TEST_P(BackendLoss, OfLogitsMatchesTheReferenceWithEveryOption) {
   for (const double smoothing : {0.0, 0.1, 1.0}) {
     LossCase c = make_case(9, 300);

@@ -29,7 +29,7 @@ HEED_IN_EACH_SETTING(BackendAdam, any_call);
 TEST_P(BackendAdam, MatchesTheReference) {
   with_each_layout([&] {
     for (const int64_t n : sizes({.cpu = kColumns, .cuda = {1, 3, 4, 5, 257, 1029}})) {
-      for (const WeightDecay kind : {WeightDecay::coupled, WeightDecay::decoupled}) {
+      for (const WeightDecay kind : {WeightDecay::coupled, WeightDecay::decoupled, WeightDecay::cautious}) {
         for (const double max_norm : {0.0, 0.5, 100.0}) {
           SCOPED_TRACE(fmt::format("{} weights, decay {}, max norm {}", n, static_cast<int>(kind), max_norm));
           AdamCase c = AdamCase::make(types(), n);
@@ -169,10 +169,15 @@ HEED_IN_EACH_SETTING(BackendMuon, any_call);
 TEST_P(BackendMuon, MatchesTheReference) {
   for (const auto& [rows, columns] :
        std::vector<std::pair<int64_t, int64_t>>{{1, 1}, {3, 5}, {17, 32}, {17, 33}, {130, 257}}) {
-    for (const double max_norm : {0.0, 0.5}) {
-      SCOPED_TRACE(fmt::format("{} x {}, max norm {}", rows, columns, max_norm));
+    for (const auto& [max_norm, decay_kind] : {std::pair{0.0, WeightDecay::decoupled},
+                                               {0.5, WeightDecay::decoupled},
+                                               {0.0, WeightDecay::cautious},
+                                               {0.5, WeightDecay::cautious}}) {
+      SCOPED_TRACE(
+          fmt::format("{} x {}, max norm {}, decay {}", rows, columns, max_norm, static_cast<int>(decay_kind)));
       MuonCase c = MuonCase::make(types(), rows, columns);
       c.max_norm = max_norm;
+      c.decay_kind = decay_kind;
       const MuonCase actual = c.cloned(types()), expected = c.cloned(kReferenceTypes);
       actual.run(backend());
       expected.run(reference());
@@ -185,7 +190,8 @@ TEST_P(BackendMuon, MatchesTheReference) {
                              .squared_norm = stepped.squared_norm.view(),
                              .learning_rate = 0.1,
                              .scale = 2.0,
-                             .weight_decay = 0.5});
+                             .weight_decay = 0.5,
+                             .decay_kind = c.decay_kind});
       EXPECT_TRUE(close(actual.weights, stepped.weights, kF32));
       EXPECT_TRUE(actual.gradients.untouched());
       EXPECT_TRUE(actual.direction.untouched());

@@ -75,7 +75,7 @@ TEST(ChecksumTest, SaysWhichPartsOfALargeTensorItHasRead) {
   EXPECT_NE(checksum_of({tensor}), sum);
 }
 
-// Computed by hand from the formula in docs/formats.md.
+// Computed by hand from the formula in docs/models/formats.md.
 TEST(ChecksumTest, IsTheOneInExistingFiles) { EXPECT_EQ(checksum_of({{1, 2, 3}, {4}}), "94767f459eaf480b"); }
 
 }  // namespace

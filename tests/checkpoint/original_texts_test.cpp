@@ -7,7 +7,7 @@
 
 #include "base/system/files.h"
 #include "checkpoint/model_directory.h"
-#include "decode/texts/translation_frame.h"
+#include "decode/texts/translation/translation_frame.h"
 #include "interchange/foreign_source.h"
 #include "interchange/huggingface/tokenizer_files.h"
 #include "source_root.h"

@@ -546,7 +546,7 @@ TEST_F(QuantizedWeightFile, CannotBeTrained) {
     load_masters(path_, *backend_, *trainables_);
     FAIL();
   } catch (const FormatError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("which are for inference alone"));
+    EXPECT_THAT(error.what(), HasSubstr("which cannot be changed exactly"));
   }
 }
 

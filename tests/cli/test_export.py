@@ -54,7 +54,7 @@ def paired(rows_):
 
 
 def expected_tensors(folder, tied, scale):
-    """llama.cpp's names, from heed's weights: docs/export.md."""
+    """llama.cpp's names, from heed's weights: docs/models/export.md."""
     weights = stored_weights(folder)
     table = weights["embedding.tokens"]
     tensors = {"token_embd.weight": [x * scale for x in table], "output_norm.weight": weights["decoder.norm.gain"]}

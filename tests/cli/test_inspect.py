@@ -250,7 +250,7 @@ class WrongRecipes(heed_cli.CliTest):
         self.refuse(self.file("type.toml", "[model]\nmodel = \"wide\"\n"), "type.toml:2:", "model must be an integer")
 
     def test_an_unknown_choice_lists_the_known_ones(self):
-        self.refuse(self.recipe_with(activation='"sigmoid"'), "sigmoid", "relu, gelu, gelu-tanh, silu")
+        self.refuse(self.recipe_with(activation='"sigmoid"'), "sigmoid", "relu, relu-squared, gelu, gelu-tanh, silu")
 
     def test_a_missing_file_is_named(self):
         self.refuse(self.path / "absent.toml", "No such file")

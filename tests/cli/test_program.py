@@ -10,10 +10,10 @@ import heed_cli
 from heed_cli import heed
 
 HELP_SECONDS = 0.030
-COMMANDS = ("bench", "bleu", "chat", "classify", "demo", "embed", "evaluate", "export", "fill", "generate",
+COMMANDS = ("bench", "bleu", "chat", "choose", "classify", "demo", "embed", "evaluate", "export", "fill", "generate",
             "import", "inspect", "merge", "perplexity", "plan", "prepare", "quantize",
             "recipe", "report", "score", "serve", "shortlist",
-            "tag", "tokenizer", "train", "translate")
+            "tag", "tokenizer", "train", "translate", "tune")
 
 
 def is_instrumented():
@@ -23,7 +23,7 @@ def is_instrumented():
 
 
 class Program(heed_cli.CliTest):
-    @unittest.skipIf(is_instrumented(), "instrumented by a sanitizer")
+    @unittest.skipIf(is_instrumented() or heed_cli.is_emulated(), "instrumented by a sanitizer, or emulated")
     def test_help_comes_at_once(self):
         best = float("inf")
         for _ in range(20):
@@ -46,7 +46,7 @@ class Program(heed_cli.CliTest):
         pair = ("--model", self.path / "model", "--source", files["source"])
         given = {"bench": ("train", "--shape", "tiny"), "demo": ("--out", self.path / "demo"),
                  "evaluate": (*pair, "--reference", files["reference"]),
-                 "chat": pair[:2], "classify": pair[:2], "embed": pair[:2], "fill": pair[:2],
+                 "chat": pair[:2], "choose": (*pair[:2], "--questions", files["target"]), "classify": pair[:2], "embed": pair[:2], "fill": pair[:2],
                  "tag": pair[:2],
                  "generate": pair[:2], "inspect": (heed_cli.RECIPE, "--probe"), "perplexity": pair[:2],
                  "plan": (heed_cli.RECIPE,), "prepare": (heed_cli.RECIPE, "--out", self.path / "corpus"),
@@ -54,7 +54,8 @@ class Program(heed_cli.CliTest):
                  "recipe": ("--source", files["source"], "--target", files["target"], "--out", self.path / "recipe"),
                  "report": (self.path / "model",), "score": (*pair, "--target", files["target"]),
                  "shortlist": (*pair, "--target", files["target"], "--out", self.path / "list"),
-                 "train": (heed_cli.RECIPE, "--out", self.path / "run"), "translate": pair[:2]}
+                 "train": (heed_cli.RECIPE, "--out", self.path / "run"), "translate": pair[:2],
+                 "tune": (heed_cli.RECIPE, "--out", self.path / "tuned")}
         for command in COMMANDS:
             inner = given.get(command, ())[:1] if command == "bench" else ()
             self.assertEqual("--threads" in heed(command, *inner, "--help").stdout, command in given, command)

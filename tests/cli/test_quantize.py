@@ -348,8 +348,8 @@ class Quantize(heed_cli.CliTest):
         refuse("--model", self.model, "--out", out, "--keep", "*.atention.*=bf16", mentions=("the nearest is",))
         self.assertFalse(out.exists())
         small, _ = self.quantized()
-        refuse("--model", small, "--out", out, mentions=("which are for inference alone",))
-        self.assert_refused("inspect", small, "--probe", mentions=("which are for inference alone",))
+        refuse("--model", small, "--out", out, mentions=("which cannot be changed exactly",))
+        self.assert_refused("inspect", small, "--probe", mentions=("which cannot be changed exactly",))
 
     def test_a_damaged_file_is_refused(self):
         small, _ = self.quantized()
@@ -397,7 +397,7 @@ class Quantize(heed_cli.CliTest):
             shutil.rmtree(rows, ignore_errors=True)
             shutil.copytree(small, rows)
             quantized_file.write_rows(small / "model.safetensors", rows / "model.safetensors", shapes_of(small))
-            for cpu in ("avx2", "avxvnni", "avx512"):
+            for cpu in heed_cli.CPU_LIMITS[1:]:
                 scores = [run("score", "--model", model, "--precision", "f32", "--source", source, "--target", target,
                               environment={"HEED_CPU": cpu}) for model in (small, rows)]
                 translations = [run("translate", "--model", model, "--precision", "f32", "--max-tokens", 12, text=TEXT,

@@ -155,8 +155,8 @@ class WholeReport(ReportTest):
         self.assertIn('<tr class="chosen"><th scope="row">epochs</th><td>3</td></tr>', source)
         self.assertIn('<tr><th scope="row">log_every</th><td>50</td></tr>', source)
         self.assertEqual([text for text in self.page.texts["caption"]],
-                         ["model", "data", "tokenizer", "adapter", "optimizer", "schedule", "training", "validation",
-                          "checkpoints"])
+                         ["model", "data", "tokenizer", "adapter", "optimizer", "schedule", "training", "distil",
+                          "validation", "checkpoints"])
 
     def test_samples_come_with_references_and_maps_of_every_layer_and_head(self):
         samples = self.page.data["samples"]

@@ -35,7 +35,7 @@ std::string gzip(std::string_view content) {
   stream.next_out = reinterpret_cast<Bytef*>(packed.data());
   stream.avail_out = static_cast<uInt>(packed.size());
   const int result = deflate(&stream, Z_FINISH);
-  packed.resize(packed.size() - stream.avail_out);
+  packed.resize(stream.total_out);
   deflateEnd(&stream);
   ensure(result == Z_STREAM_END, "gzip", "not at the end");
   return packed;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "decode/texts/text_translation.h"
+#include "decode/texts/translation/text_translation.h"
 #include "models/random_weights.h"
 #include "text/tokenizer_training.h"
 

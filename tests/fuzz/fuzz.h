@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <string_view>
 
@@ -62,6 +63,11 @@ class ScratchFolder {
   ScratchFolder& operator=(const ScratchFolder&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
+
+  // Not by write_file(), which waits for the disk.
+  void write(const std::filesystem::path& name, std::string_view content) const {
+    std::ofstream(path_ / name, std::ios::binary) << content;
+  }
 
  private:
   std::filesystem::path path_;

@@ -5,8 +5,8 @@
 
 #include <map>
 
-#include "interchange/gpt2_form.h"
-#include "interchange/llama_form.h"
+#include "interchange/forms/gpt2_form.h"
+#include "interchange/forms/llama_form.h"
 #include "models/any_model.h"
 
 namespace heed::test {

@@ -440,6 +440,20 @@ struct LossCase {
                            .d_logits = result.d_logits.view()});
     return result;
   }
+  // The same against a teacher's distribution.
+  Result of_teacher(Backend& backend, Types types, const Guarded& teacher, double temperature, double share) const {
+    Result result{Guarded(types.master, x.rows(), 2), Guarded(types.storage, x.rows(), x.columns())};
+    backend.distil_loss({.logits = x.view(),
+                         .teacher = teacher.view(),
+                         .targets = targets.view(),
+                         .smoothing = smoothing,
+                         .cap = cap,
+                         .temperature = temperature,
+                         .weight = share,
+                         .losses = result.losses.view(),
+                         .d_logits = result.d_logits.view()});
+    return result;
+  }
   Guarded log_probs(Backend& backend, Types types) const {
     Guarded result(types.master, x.rows(), x.columns());
     backend.log_softmax(x.view(), result.view());
@@ -500,6 +514,7 @@ struct AdamCase {
 struct MuonCase {
   Guarded weights, gradients, moments, copy, direction, squared_norm;
   double max_norm = 0.0;
+  WeightDecay decay_kind = WeightDecay::decoupled;
 
   static MuonCase make(Types types, int64_t rows, int64_t columns) {
     MuonCase c{.weights = random(types.master, rows, columns, 22, 1.0, kTight),
@@ -535,7 +550,8 @@ struct MuonCase {
                        .squared_norm = squared_norm.view(),
                        .learning_rate = 0.1,
                        .scale = 2.0,
-                       .weight_decay = 0.5});
+                       .weight_decay = 0.5,
+                       .decay_kind = decay_kind});
   }
 };
 

@@ -75,6 +75,33 @@ TEST(ModelConfig, RefusesInconsistentValuesWithHelpfulMessages) {
   expect_invalid([](auto& c) { c.architecture = Architecture::causal_lm, c.tying = Tying::all; }, {"seq2seq"});
 }
 
+TEST(ModelConfig, RefusesSkipsAndValueEmbeddingsThatDoNotFit) {
+  expect_invalid([](auto& c) { c.skips = Skips::mirrored, c.placement = NormPlacement::post; },
+                 {"skips add to a layer's input", "norm_placement"});
+  expect_invalid([](auto& c) { c.skips = Skips::mirrored, c.shared_layers = SharedLayers::yes; },
+                 {"skips tell layers apart", "shared_layers"});
+  expect_invalid([](auto& c) { c.value_embeddings = -1; }, {"value_embeddings is -1", "expected 0"});
+  expect_invalid([](auto& c) { c.value_embeddings = {1, 3}; }, {"table 3 but no table 2", "number them from 1"});
+  expect_invalid([](auto& c) { c.value_embeddings = {1, 1, 1}; }, {"value_embeddings has 3 values for 2 layers"});
+  expect_invalid(
+      [](auto& c) {
+        c.value_embeddings = 1, c.key_value_heads = {1, 2};
+      },
+      {"value_embeddings need the same key_value_heads"});
+  expect_invalid([](auto& c) { c.value_embeddings = 1, c.autoregression = Autoregression::ssru; },
+                 {"value_embeddings are added to values", "ssru"});
+  expect_invalid(
+      [](auto& c) {
+        c.value_embeddings = {1, 0}, c.shared_layers = SharedLayers::yes;
+      },
+      {"shared_layers is true", "value_embeddings differs by layer"});
+  ModelConfig config = small_config(Architecture::seq2seq);
+  config.value_embeddings = {0, 0};
+  EXPECT_FALSE(config.has_value_embeddings());
+  config.value_embeddings = 1;
+  EXPECT_THAT(obstacles_to_parts(config, 2), testing::Contains(testing::HasSubstr("value_embeddings")));
+}
+
 TEST(ModelConfig, RefusesNumbersOutsideTheirRange) {
   expect_invalid([](auto& c) { c.model = 0; }, {"model is 0", "expected 1"});
   expect_invalid([](auto& c) { c.encoder_layers = 0; }, {"encoder_layers is 0"});
@@ -149,7 +176,7 @@ TEST(ModelConfig, AValueOfTheWrongTypeNamesItsKeyItsLineAndTheRightType) {
   refuse("activation = 3", {"r.toml:2: ", "activation must be a text"});
   refuse("gated = 1", {"r.toml:2: ", "gated must be true or false"});
   refuse("activation = \"sigmoid\"",
-         {"r.toml:2: ", "activation: 'sigmoid' is not one of", "relu, gelu, gelu-tanh, silu"});
+         {"r.toml:2: ", "activation: 'sigmoid' is not one of", "relu, relu-squared, gelu, gelu-tanh, silu"});
 }
 
 TEST(ModelConfig, PatternsOfAttentionAreReadAndDescribed) {
@@ -195,7 +222,7 @@ TEST(ModelConfig, RefusesListsThatDoNotFitTheLayers) {
   refuse("inner = []", {"r.toml:2: ", "inner is an empty list"});
   refuse("inner = [64, 0.5]", {"r.toml:2: ", "inner must be an integer or a list of integers"});
   refuse("rotary_base = [1e4, \"none\"]", {"r.toml:2: ", "rotary_base must be a number or a list of numbers"});
-  refuse("rotary_base = [1e4, inf]", {"r.toml:2: ", "rotary_base", "expected a finite number"});
+  refuse("rotary_base = [1e4, inf]", {"r.toml:2: ", "rotary_base is inf, expected a finite number"});
   expect_invalid([](auto& c) { c.inner = {12, 0}; }, {"inner is 0, expected 1"});
   expect_invalid([](auto& c) { c.inner = {12, 8, 4}; }, {"inner has 3 values for 2 layers"});
   expect_invalid(

@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kModel = 64, kVocabulary = 1000;
 
 struct FreshModel {
-  explicit FreshModel(InitScheme init)
+  explicit FreshModel(InitScheme init, BranchStart branches = BranchStart::random)
       : model(Scope(weights), {.architecture = Architecture::causal_lm,
                                .model = kModel,
                                .inner = 128,
@@ -25,7 +25,8 @@ struct FreshModel {
                                .placement = NormPlacement::post,
                                .final_norm = FinalNorm::none,
                                .embedding_scale = EmbeddingScale::none,
-                               .init = init}),
+                               .init = init,
+                               .branch_init = branches}),
         trainables(*backend, weights, DType::f32, Trainables::Gradients::none) {
     trainables.initialize(*backend, 5);
   }
@@ -106,6 +107,19 @@ TEST(InitialValues, OfXavierAllAreUniformForMatricesAndEmbeddings) {
   expect_uniform(fresh.spread("output.weight"), std::sqrt(6.0 / (kVocabulary + kModel)));
   expect_uniform(fresh.spread("decoder.layers.0.feed_forward.inner.weight"), std::sqrt(6.0 / (128 + kModel)));
   EXPECT_EQ(fresh.spread("output.bias").largest, 0.0);
+}
+
+TEST(InitialValues, OfBranchesMayBeZero) {
+  for (const InitScheme init : {InitScheme::xavier, InitScheme::normal, InitScheme::pytorch}) {
+    FreshModel fresh(init, BranchStart::zero);
+    for (const std::string part : {"attention.output", "feed_forward.output"}) {
+      for (const std::string term : {"weight", "bias"}) {
+        EXPECT_EQ(fresh.spread("decoder.layers.1." + part + "." + term).largest, 0.0) << part << " " << term;
+      }
+    }
+    EXPECT_GT(fresh.spread("decoder.layers.1.feed_forward.inner.weight").largest, 0.0);
+    EXPECT_GT(fresh.spread("output.weight").largest, 0.0);
+  }
 }
 
 // The last norm's rows have variance 1 in each column, so that logits have that of the output's columns, summed:

@@ -74,6 +74,7 @@ class TestModel {
     model_.emplace(Scope(weights_), config);
     trainables_.emplace(backend, weights_, storage);
     trainables_->initialize(backend, seed);
+    open_gains();
   }
 
   const Weights& weights() const { return weights_; }
@@ -110,6 +111,15 @@ class TestModel {
   std::vector<double> gradients() const { return values_of(trainables_->gradients()); }
 
  private:
+  // Gains that begin at zero hide what they multiply.
+  void open_gains() {
+    for (const Weight& weight : weights_.all()) {
+      if (weight.identity().has(WeightRole::skip_norm) || weight.identity().has(WeightRole::value_embedding_norm)) {
+        fill_random(weight.trainable().master(), 77, 0.5);
+      }
+    }
+  }
+
   static constexpr Smoothing kSmoothing{0.1F};
   static TokenLosses loss_of(const Seq2Seq& model, Pass& pass, const ModelBatch& batch) {
     return model.loss(pass, batch.pairs, kSmoothing);
@@ -125,5 +135,29 @@ class TestModel {
   std::optional<AnyModel> model_;
   std::optional<Trainables> trainables_;
 };
+
+// The gradients of a handful of elements of every parameter, drawn at random, are `scale` times those of `loss()`, found
+// by differences.
+template <class Loss>
+void expect_gradients_of(const TestModel& model, double scale, Loss loss) {
+  constexpr double kStep = 1e-5;
+  for (const Weight& weight : model.weights().all()) {
+    const View master = weight.trainable().master();
+    const RandomKey key = RandomKey{3}.derive(weight.name());
+    for (uint64_t draw = 0; draw < 4; ++draw) {
+      const auto e = static_cast<int64_t>(uniform_draw(key, draw) * static_cast<double>(master.elements()));
+      const int64_t r = e / master.columns(), c = e % master.columns();
+      const double value = get(master, r, c);
+      set(master, r, c, value + kStep);
+      const double above = loss();
+      set(master, r, c, value - kStep);
+      const double below = loss();
+      set(master, r, c, value);
+      const double expected = scale * (above - below) / (2.0 * kStep);
+      EXPECT_NEAR(get(weight.trainable().gradient(), r, c), expected, 2e-7 * (1.0 + std::abs(expected)))
+          << weight.name() << " (" << r << ", " << c << ")";
+    }
+  }
+}
 
 }  // namespace heed::test

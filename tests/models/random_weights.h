@@ -19,6 +19,12 @@ struct RandomWeights {
     trainables.emplace(*backend, weights, storage, Trainables::Gradients::none);
     trainables->initialize(*backend, seed);
     backend->scale(trainables->masters(), 2.0);
+    for (const Weight& weight : weights.all()) {
+      // Gains that begin at zero hide what they multiply.
+      if (weight.identity().has(WeightRole::skip_norm) || weight.identity().has(WeightRole::value_embedding_norm)) {
+        backend->fill(weight.trainable().master(), 1.0);
+      }
+    }
     trainables->refresh(*backend);
   }
   // Makes the model prefer a token to all others, or avoid it.

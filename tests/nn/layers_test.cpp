@@ -85,6 +85,71 @@ TEST_F(Layers, PreNormFollowsItsEquation) {
   expect_near(encoder(pass, embedded, sequences_).var().value(), expected.value(), 1e-12);
 }
 
+// The last of four layers adds norm(output of the first) to its input; the second's output is what the third reads.
+TEST_F(Layers, MirroredSkipsFollowTheirEquation) {
+  StackShape shape = small_stack(4);
+  shape.skips = Skips::mirrored;
+  const SelfAttentionStack encoder(Scope(weights_) / "e", shape);
+  start();
+  Pass pass = infer();
+  const Var embedded = random_rows(5, 1);
+  Var x = embedded;
+  std::vector<Var> outputs;
+  for (const int layer : {0, 1, 2, 3}) {
+    const std::string name = fmt::format("e.layers.{}.", layer);
+    if (layer == 3) {
+      x = sum(pass, x, norm(pass, outputs[0], {NormKind::layer, &weights_.find(name + "skip.gain"), nullptr, 1e-5}));
+    }
+    x = sum(pass, x,
+            self_attention(pass, name + "attention", norm(pass, x, norm_of(name + "attention.norm")),
+                           sequences_.segments(), Visibility::full()));
+    x = sum(pass, x, feed_forward(pass, name + "feed_forward", norm(pass, x, norm_of(name + "feed_forward.norm"))));
+    outputs.push_back(x);
+  }
+  const Var expected = norm(pass, x, norm_of("e.norm"));
+  expect_near(encoder(pass, embedded, sequences_).var().value(), expected.value(), 1e-12);
+  EXPECT_THAT(weights_.all(), ::testing::Not(::testing::Contains(
+                                  ::testing::Property(&Weight::name, ::testing::StartsWith("e.layers.2.skip")))));
+  // In parts, one layer at a time.
+  Stream stream = encoder.enter(pass, embedded);
+  for (size_t layer = 0; layer < 4; ++layer) {
+    stream = encoder.run(pass, stream, {layer, layer + 1}, sequences_);
+  }
+  expect_near(encoder.leave(pass, stream).var().value(), expected.value(), 1e-12);
+}
+
+// v + norm(table[token]) takes the place of v.
+TEST_F(Layers, ValueEmbeddingsFollowTheirEquation) {
+  StackShape shape = small_stack(1);
+  const Weight& table = Scope(weights_).add("table", WeightRole::value_embedding, {9, kWidth}, WeightUse::table,
+                                            Initialization::normal(1.0));
+  shape.attention.value_table = &table;
+  const SelfAttentionStack encoder(Scope(weights_) / "e", shape);
+  start();
+  Pass pass = infer();
+  const Var embedded = random_rows(5, 1);
+  const std::string name = "e.layers.0.attention";
+  const Var qkv = linear(pass, norm(pass, embedded, norm_of(name + ".norm")), layer(name + ".projection"));
+  const Var rows = embedding(pass, sequences_.tokens(), sequences_.positions(), 0, table, {}, {});
+  const Var added =
+      norm(pass, rows, {NormKind::layer, &weights_.find(name + ".value_embedding_norm.gain"), nullptr, 1e-5});
+  for (int64_t r = 0; r < 5; ++r) {
+    for (int64_t c = 0; c < kWidth; ++c) {
+      host<double>(qkv.value())(r, 2 * kWidth + c) += host<double>(added.value())(r, c);
+    }
+  }
+  const Segments& segments = sequences_.segments();
+  const AttentionInputs inputs{
+      {qkv, 0, kWidth}, &segments, {qkv, kWidth, kWidth}, {qkv, 2 * kWidth, kWidth}, &segments};
+  Var x =
+      sum(pass, embedded,
+          linear(pass, attention(pass, inputs, {.heads = 2, .key_value_heads = 2, .visibility = Visibility::full()}),
+                 layer(name + ".output")));
+  x = sum(pass, x,
+          feed_forward(pass, "e.layers.0.feed_forward", norm(pass, x, norm_of("e.layers.0.feed_forward.norm"))));
+  expect_near(encoder(pass, embedded, sequences_).var().value(), norm(pass, x, norm_of("e.norm")).value(), 1e-12);
+}
+
 // x = norm(x + f(x)).
 TEST_F(Layers, PostNormFollowsItsEquation) {
   StackShape shape = small_stack(2);

@@ -20,7 +20,9 @@ struct ScalarAdam {
     second = c.beta2 * second + (1.0 - c.beta2) * g * g;
     const double corrected = first / (1.0 - std::pow(c.beta1, static_cast<double>(t)));
     const double spread = std::sqrt(second / (1.0 - std::pow(c.beta2, static_cast<double>(t))));
-    const double decay = c.kind == OptimizerKind::adamw ? kRate * c.weight_decay * weight : 0.0;
+    const bool decays =
+        c.kind == OptimizerKind::adamw && (c.cautious_decay == CautiousDecay::no || first * weight >= 0.0);
+    const double decay = decays ? kRate * c.weight_decay * weight : 0.0;
     weight -= decay + kRate * corrected / (spread + c.epsilon);
   }
 };
@@ -197,6 +199,56 @@ TEST_F(Optimizing, GainsAndBiasesAreSparedUnlessAllDecay) {
   }
 }
 
+TEST_F(Optimizing, CautiousDecayAgreesWithOneScalarAtATime) {
+  const auto backend = make_reference_backend();
+  start(*backend, DType::f64);
+  const std::vector<double> beginning = masters();
+  const OptimizerConfig config{.weight_decay = 0.5, .cautious_decay = CautiousDecay::yes, .max_norm = 0.0};
+  Optimizer optimizer(*backend, *trainables_, config);
+  std::vector<ScalarAdam> expected;
+  for (const double w : beginning) {
+    expected.push_back({w});
+  }
+  for (uint64_t update = 0; update < 5; ++update) {
+    set_gradients(*backend, update, 2.0);
+    const std::vector<double> g = gradients();
+    optimizer.update(*backend, kRate);
+    for (size_t i = 0; i < g.size(); ++i) {
+      expected[i].step(g[i], config, static_cast<int64_t>(update) + 1);
+      ASSERT_NEAR(masters()[i], expected[i].weight, 1e-12) << "weight " << i << ", update " << update;
+    }
+  }
+}
+
+// Against its direction a matrix goes as it would without decay, along it as it would with all of it.
+TEST_F(Optimizing, CautiousDecayOfMuonChoosesForEachElement) {
+  const auto backend = make_reference_backend();
+  Weights weights;
+  weights.add("w", {3, 5}, WeightUse::product, Initialization::normal(1.0), {},
+              {.place = {}, .roles = {{WeightRole::up}}});
+  Trainables trainables(*backend, weights, DType::f64);
+  const auto updated = [&](double decay, CautiousDecay cautious) {
+    trainables.initialize(*backend, 1);
+    fill_random(weights.all().front().trainable().gradient_to_add_to(*backend), 3, 2.0);
+    Optimizer optimizer(*backend, trainables,
+                        {.kind = OptimizerKind::muon, .weight_decay = decay, .cautious_decay = cautious});
+    optimizer.update(*backend, kRate);
+    return values_of(trainables.all().front().master());
+  };
+  trainables.initialize(*backend, 1);
+  const std::vector<double> before = values_of(trainables.all().front().master());
+  const std::vector<double> plain = updated(0.0, CautiousDecay::no), decayed = updated(0.5, CautiousDecay::no);
+  const std::vector<double> cautious = updated(0.5, CautiousDecay::yes);
+  int64_t spared = 0;
+  for (size_t i = 0; i < before.size(); ++i) {
+    const bool shrinks = (before[i] - plain[i]) * before[i] > 0.0;
+    EXPECT_EQ(cautious[i], shrinks ? decayed[i] : plain[i]) << i;
+    spared += shrinks ? 0 : 1;
+  }
+  EXPECT_GT(spared, 2);
+  EXPECT_LT(spared, 13);
+}
+
 TEST_F(Optimizing, RefusesSettingsOutsideTheirRange) {
   const auto backend = make_reference_backend();
   start(*backend, DType::f64);
@@ -209,6 +261,7 @@ TEST_F(Optimizing, RefusesSettingsOutsideTheirRange) {
   refuse({.max_norm = -1.0}, {"clip is -1"});
   refuse({.weight_decay = -0.5}, {"weight_decay -0.5"});
   refuse({.epsilon = std::nan("")}, {"epsilon is nan"});
+  refuse({.kind = OptimizerKind::adam, .cautious_decay = CautiousDecay::yes}, {"cautious_decay is for", "muon"});
 }
 
 }  // namespace

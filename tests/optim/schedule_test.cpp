@@ -47,6 +47,36 @@ TEST(Schedule, TimedCosineFollowsTheShareOfTheTime) {
   EXPECT_NEAR(learning_rate(schedule, 10, 1.5), 0.1, 1e-12);
 }
 
+TEST(Schedule, ATrapezoidStaysAtItsPeakAndGoesDownInALine) {
+  const ScheduleConfig schedule{
+      .kind = ScheduleKind::trapezoid, .peak = 1.0, .final = 0.1, .warmup = 10, .length = 200, .cooldown = 0.25};
+  EXPECT_EQ(learning_rate(schedule, 5), 0.5);
+  EXPECT_EQ(learning_rate(schedule, 10), 1.0);
+  EXPECT_EQ(learning_rate(schedule, 150), 1.0);
+  EXPECT_NEAR(learning_rate(schedule, 175), 0.55, 1e-12);
+  EXPECT_NEAR(learning_rate(schedule, 190), 0.28, 1e-12);
+  EXPECT_NEAR(learning_rate(schedule, 200), 0.1, 1e-12);
+  EXPECT_NEAR(learning_rate(schedule, 500), 0.1, 1e-12);
+}
+
+TEST(Schedule, ATimedTrapezoidFollowsTheShareOfTheTime) {
+  const ScheduleConfig schedule{
+      .kind = ScheduleKind::timed_trapezoid, .peak = 1.0, .final = 0.1, .warmup = 10, .cooldown = 0.5};
+  EXPECT_EQ(learning_rate(schedule, 1000, 0.5), 1.0);
+  EXPECT_NEAR(learning_rate(schedule, 1000, 0.75), 0.55, 1e-12);
+  EXPECT_NEAR(learning_rate(schedule, 5, 0.75), 0.275, 1e-12) << "half of the warm-up";
+  EXPECT_NEAR(learning_rate(schedule, 1000, 1.5), 0.1, 1e-12);
+}
+
+TEST(Schedule, ARisingRateMultipliesByTheSameEachTime) {
+  const ScheduleConfig schedule{
+      .kind = ScheduleKind::rising, .peak = 1.0, .final = 0.0001, .warmup = 4000, .length = 100};
+  EXPECT_NEAR(learning_rate(schedule, 25), 0.001, 1e-12);
+  EXPECT_NEAR(learning_rate(schedule, 50), 0.01, 1e-12);
+  EXPECT_NEAR(learning_rate(schedule, 100), 1.0, 1e-12);
+  EXPECT_NEAR(learning_rate(schedule, 200), 1.0, 1e-12);
+}
+
 TEST(Schedule, RefusesInvalidSettings) {
   const auto refuse = [](const ScheduleConfig& schedule) { EXPECT_THROW(schedule.validate(), ConfigError); };
   refuse({.peak = 0.0});
@@ -56,6 +86,13 @@ TEST(Schedule, RefusesInvalidSettings) {
   refuse({.length = -1});
   refuse({.kind = ScheduleKind::cosine, .warmup = 10, .length = 10});
   refuse({.kind = ScheduleKind::timed_cosine, .length = 10});
+  refuse({.kind = ScheduleKind::timed_trapezoid, .length = 10});
+  refuse({.kind = ScheduleKind::trapezoid, .warmup = 10, .length = 10});
+  refuse({.cooldown = 0.0});
+  refuse({.cooldown = 1.1});
+  refuse({.cooldown = std::nan("")});
+  refuse({.kind = ScheduleKind::rising, .final = 0.0, .length = 10});
+  refuse({.kind = ScheduleKind::rising, .final = 1e-4, .length = 0});
 }
 
 }  // namespace

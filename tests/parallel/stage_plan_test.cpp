@@ -128,6 +128,19 @@ TEST(Stages, LayersThatAreTheSameStayTogether) {
   expect_error<ConfigError>([&] { StagePlan(config, 3); }, {"pipeline is 3", "shared_layers"});
 }
 
+TEST(Stages, LayersWithSkipsAndSharedTablesStayTogether) {
+  ModelConfig config = small_config(Architecture::seq2seq);
+  config.skips = Skips::mirrored;
+  EXPECT_EQ(StagePlan(config, 2).layers_of(0), (StageRanges{{0, 2}, {0, 0}}));
+  expect_error<ConfigError>([&] { StagePlan(config, 3); }, {"pipeline is 3", "skips"});
+  config.skips = Skips::none;
+  config.value_embeddings = 1;
+  expect_error<ConfigError>([&] { StagePlan(config, 3); }, {"pipeline is 3", "value_embeddings"});
+  const NamedWeights weights(config);
+  EXPECT_EQ(StagePlan(config, 2).stage_of(weights["encoder.value_embeddings.1"]), 0);
+  EXPECT_EQ(StagePlan(config, 2).stage_of(weights["decoder.value_embeddings.1"]), 1);
+}
+
 TEST(Stages, TheHeadLayerIsWithTheLast) {
   ModelConfig config = small_config(Architecture::encoder);
   config.embedding_width = 6;

@@ -123,6 +123,9 @@ ENCODERS = {
     "a pooler, labels from the last": {
         "positions": "sinusoidal", "embedding_width": 8, "head_layer": "tanh", "head": "label",
         "labels": ["a", "b", "c"], "pooling": "last"},
+    "tables of values, skips, sandwich norms": {
+        "positions": "learned", "encoder_layers": 4, "value_embeddings": [1, 0], "skips": True,
+        "norm_placement": "sandwich"},
     "a number from sums by the root of lengths": {
         "positions": "sinusoidal", "head_layer": "relu", "head": "number", "pooling": "mean-sqrt-length",
         "bias": False},
@@ -139,7 +142,7 @@ CAUSAL = {
         "logit_cap": 1.5, "qk_norm": "head"},
     "relative keys and values, grouped, parallel branches": {
         **GROUPED, "positions": "relative-keys-values", "relative_clip": 3, "branches": "parallel",
-        "norm_bias": "none", "embedding_scale": "sqrt-model"},
+        "norm_bias": "none", "embedding_scale": "sqrt-model", "activation": "relu-squared"},
     "linear, grouped, parallel branches": {
         **RMS_GATED, **GROUPED, "attention": ["linear", "local:3"], "positions": "learned", "branches": "parallel"},
     "scaled scores, capped, gains above one of all norms": {
@@ -162,6 +165,9 @@ CAUSAL = {
         "branches": "parallel"},
     "scaled relative keys": {
         "positions": "relative-keys-values", "relative_clip": 3, "attention_scale": 0.7, "head_width": 12},
+    "tables of values, skips": {
+        **RMS_GATED, **GROUPED, "positions": "rotary", "decoder_layers": 5, "value_embeddings": [1, 2, 0, 2, 1],
+        "skips": True, "norm_gain": "plus-one", "value_width": 4},
 }
 SEQ2SEQ = {
     "rotary, grouped, patterns": {
@@ -169,13 +175,16 @@ SEQ2SEQ = {
         "attention_cap": 1.0, "qk_norm": "head"},
     "ALiBi, local, sandwich norms": {
         "positions": "alibi", "attention": ["local:4", "full"], "norm_placement": "sandwich", "logit_cap": 2.0,
-        "attention_bias": "none"},
+        "attention_bias": "none", "activation": "relu-squared"},
     "relative bias, branch norms": {
         **RELATIVE_BIAS, "norm_placement": "branch", "gated": True, "attention_bias": "inputs", "norm_bias": "none",
         "feed_forward_bias": "none"},
     "relative keys and values, local, post-norm, grouped, all tied": {
         **GROUPED, "positions": "relative-keys-values", "relative_clip": 3, "attention": ["local:4"],
         "norm_placement": "post", "source_vocabulary": 53, "tie": "all"},
+    "tables of values and skips of both stacks, branch norms": {
+        "positions": "none", "encoder_layers": 3, "decoder_layers": 3, "value_embeddings": 1, "skips": True,
+        "norm_placement": "branch"},
     "relative keys, norms of all heads": {
         "positions": "relative-keys", "relative_clip": 2, "qk_norm": "all", "norm": "rms", "tie": "output"},
     "linear and strided layers": {

@@ -21,10 +21,11 @@ DEFAULTS = {
     "norm_bias": "default", "output_bias": True, "logit_cap": 0.0, "attention_cap": 0.0, "token_types": 0,
     "head": "tokens", "pooling": "first", "labels": [], "sinusoid": "interleaved", "position_offset": 0,
     "autoregression": "attention", "head_layer": "none", "head_layer_norm": False, "embedding_width": 0, "shared_layers": False,
-    "attention_scale": 0.0, "output_scale": 1.0, "norm_gain": "plain",
+    "attention_scale": 0.0, "output_scale": 1.0, "norm_gain": "plain", "value_embeddings": 0, "skips": False,
 }
 ACTIVATIONS = {"linear": lambda x: x, "tanh": torch.tanh, "relu": functional.relu, "gelu": functional.gelu, "silu": functional.silu,
-               "gelu-tanh": lambda x: functional.gelu(x, approximate="tanh")}
+               "gelu-tanh": lambda x: functional.gelu(x, approximate="tanh"),
+               "relu-squared": lambda x: torch.relu(x) ** 2}
 
 
 def complete(config):
@@ -82,6 +83,11 @@ def make_plain_norm(c, width):
     return norm
 
 
+def make_gain(c, width):
+    """A norm without a bias, whose gains are what they are."""
+    return make_plain_norm({**c, "norm_bias": "none"}, width)
+
+
 def by_query(c, query, keys):
     """What `keys`, an embedding of each distance, add to the scores of pairs: q . a / sqrt(d)."""
     return torch.einsum("bhid,ijd->bhij", query, keys) * (c["attention_scale"] or c["head_width"] ** -0.5)
@@ -111,6 +117,9 @@ class Attention(nn.Module):
             self.key_norm = make_norm(c, groups * width if of_all else width)
         if c["qk_norm"] == "head-gains":
             self.query_norm, self.key_norm = GainOfEachHead(c, heads), GainOfEachHead(c, groups)
+        self.own_rows = None  # of each token, in a table
+        if pattern and c["value_embeddings"]:
+            self.value_norm = make_gain(c, groups * c["value_width"])
         if pattern and c["positions"].startswith("relative-keys"):
             count = (2 if both_ways else 1) * c["relative_clip"] + 1
             self.relative_keys = nn.Parameter(torch.empty(count, width))
@@ -127,6 +136,8 @@ class Attention(nn.Module):
         for norm in ("query_norm", "key_norm"):
             if hasattr(self, norm):
                 oracle.add_norm(f"{name}.{norm}", getattr(self, norm))
+        if hasattr(self, "value_norm"):
+            oracle.add_norm(f"{name}.value_embedding_norm", self.value_norm)
         for embeddings in ("relative_keys", "relative_values"):
             if hasattr(self, embeddings):
                 oracle.add(f"{name}.{embeddings}", getattr(self, embeddings))
@@ -142,7 +153,10 @@ class Attention(nn.Module):
         c, groups = self.c, self.c["key_value_heads"]
         query = self.heads_of(self.query(x), c["heads"], "query_norm")
         key = self.heads_of(self.key(read), groups, "key_norm")
-        value = split_heads(self.value(read), groups)
+        value = self.value(read)
+        if hasattr(self, "value_norm"):
+            value = value + self.value_norm(self.own_rows)
+        value = split_heads(value, groups)
         if self.pattern and c["positions"] == "rotary":
             query, key = (rotate(part, c["rotary_base"], c) for part in (query, key))
         key, value = (part.repeat_interleave(c["heads"] // groups, dim=1) for part in (key, value))
@@ -275,11 +289,32 @@ class Stack(nn.Module):
         self.norm = make_norm(c, c["model"]) if c["final_norm"] else None
         for i, layer in enumerate(self.layers):
             layer.add_to(oracle, f"{name}.layers.{i}")
+        self.make_skips(oracle)
+        self.make_value_tables(oracle)
         if self.norm:
             oracle.add_norm(name + ".norm", self.norm)
         if c["positions"].endswith("relative-bias"):
             self.relative_bias = nn.Embedding(c["relative_buckets"], c["heads"])
             oracle.add(name + ".relative_bias", self.relative_bias.weight)
+
+    def make_skips(self, oracle):
+        """By the layers that add them: the norms of what the mirrored layers left."""
+        last = len(self.layers) - 1
+        adding = [i for i in range(last + 1) if self.c["skips"] and last - i < i - 1]
+        self.skips = nn.ModuleDict({str(i): make_gain(self.c, self.c["model"]) for i in adding})
+        for i, norm in self.skips.items():
+            oracle.add_norm(f"{self.name}.layers.{i}.skip", norm)
+
+    def make_value_tables(self, oracle):
+        c = self.c
+        numbers = c["value_embeddings"] if isinstance(c["value_embeddings"], list) else [c["value_embeddings"]]
+        rows = c["source_vocabulary" if self.name == "encoder" else "target_vocabulary"]
+        self.numbers = [numbers[i % len(numbers)] for i in range(len(self.layers))]
+        used = sorted(set(self.numbers) - {0})
+        self.value_tables = nn.ModuleDict(
+            {str(number): nn.Embedding(rows, c["key_value_heads"] * c["value_width"]) for number in used})
+        for number, table in self.value_tables.items():
+            oracle.add(f"{self.name}.value_embeddings.{number}", table.weight)
 
     def bias(self, width):
         """[heads, query, key], by distance."""
@@ -294,9 +329,15 @@ class Stack(nn.Module):
     def forward(self, x, rectangle, memory=None, memory_rectangle=None):
         sees_memory = memory_rectangle and memory_rectangle.real()[:, None, None, :]
         bias = self.bias(rectangle.width)
-        for layer in list(self.layers) * self.times:
+        outputs = []
+        for i, layer in enumerate(list(self.layers) * self.times):
             sees = visible(rectangle, layer.attention.pattern, self.c["heads"], self.both_ways)
+            if str(i) in self.skips:
+                x = x + self.skips[str(i)](outputs[len(self.layers) - 1 - i])
+            if self.value_tables and self.numbers[i]:
+                layer.attention.own_rows = self.value_tables[str(self.numbers[i])](rectangle.tokens)
             x = layer(x, sees, bias, memory, sees_memory)
+            outputs.append(x)
         return self.norm(x) if self.norm else x
 
 

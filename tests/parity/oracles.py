@@ -30,7 +30,7 @@ def soft_capped(x, cap):
 def of_layer(config, layer):
     """The configuration with this layer's own values of the settings that may be lists."""
     own = {key: value[layer % len(value)] for key, value in config.items()
-           if key in ("inner", "key_value_heads", "rotary_base", "rotary_factor") and isinstance(value, list)}
+           if key in ("inner", "key_value_heads", "rotary_base", "rotary_factor", "value_embeddings") and isinstance(value, list)}
     return {**config, **own}
 
 

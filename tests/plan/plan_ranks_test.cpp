@@ -9,6 +9,7 @@
 #include "plan/layouts/layout_stages.h"
 #include "plan/model_cost.h"
 #include "source_root.h"
+#include "train/stages/staged_recipe.h"
 
 namespace heed {
 namespace {
@@ -70,6 +71,13 @@ TEST(Obstacles, NameWhatIsNotDivided) {
   EXPECT_TRUE(obstacles({}, biased, 4).empty());
   EXPECT_THAT(obstacles({.pipeline = 2}, biased, 4),
               ElementsAre("pipeline 2 divides layers that share relative biases"));
+  ModelConfig skipping = config, with_tables = config;
+  skipping.skips = Skips::mirrored;
+  with_tables.value_embeddings = 1;
+  EXPECT_THAT(obstacles({.pipeline = 2}, skipping, 4),
+              ElementsAre("pipeline 2 divides layers that add other layers' outputs"));
+  EXPECT_THAT(obstacles({.pipeline = 2}, with_tables, 4),
+              ElementsAre("pipeline 2 divides layers that share value embeddings"));
   EXPECT_THAT(obstacles({.tensor = 8}, config, 4), ElementsAre("tensor 8 does not divide 4 heads of keys"));
   EXPECT_THAT(obstacles({.tensor = 5}, config, 4),
               ElementsAre("tensor 5 does not divide 8 heads", "tensor 5 does not divide 4 heads of keys",
@@ -77,11 +85,11 @@ TEST(Obstacles, NameWhatIsNotDivided) {
 }
 
 TEST(Stages, OneStageIsTheWholeModelForEveryRecipe) {
-  for (const auto& entry : std::filesystem::directory_iterator(test::source_root() / "recipes")) {
-    if (entry.path().extension() != ".toml") {
-      continue;
+  for (const std::filesystem::path& file : test::recipes_of_repository()) {
+    const std::string name = file.string();
+    if (has_stages(name)) {
+      continue;  // each stage has a model of its own
     }
-    const std::string name = entry.path().string();
     const Recipe recipe =
         parse_recipe(read_file(name), name, {"model.source_vocabulary=5000", "model.target_vocabulary=5000"});
     const ModelConfig config = sized_model(recipe, name);

@@ -12,6 +12,7 @@
 #include "optim/optimizer.h"
 #include "source_root.h"
 #include "train/recipe/recipe.h"
+#include "train/stages/staged_recipe.h"
 
 namespace heed {
 namespace {
@@ -26,10 +27,11 @@ int64_t bytes_of(const ConstView& view) { return view.elements() * (view.empty()
 
 // For the recipes that begin from a model that their user names: one of its kind.
 std::string model_to_begin_from(const std::string& recipe) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kModels{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kModels{
       {{"finetune-translation", "encoder_decoders/marian"},
        {"finetune-classifier", "encoders/bert"},
-       {"finetune-chat", "decoders/llama-yarn-v5"}}};
+       {"finetune-chat", "decoders/llama-yarn-v5"},
+       {"finetune-preference", "decoders/llama-yarn-v5"}}};
   for (const auto& [name, model] : kModels) {
     if (recipe.find(name) != std::string::npos) {
       return (test::source_root() / "tests/interchange/golden" / model).string();
@@ -39,11 +41,11 @@ std::string model_to_begin_from(const std::string& recipe) {
 }
 
 TEST(Plan, EveryRecipeOfTheRepositoryHasExactlyTheParametersThatArePlanned) {
-  for (const auto& entry : std::filesystem::directory_iterator(test::source_root() / "recipes")) {
-    if (entry.path().extension() != ".toml") {
-      continue;
+  for (const std::filesystem::path& file : test::recipes_of_repository()) {
+    if (has_stages(file.string())) {
+      continue;  // each stage has a model of its own
     }
-    PlanOptions options = of_recipe(entry.path().filename().string());
+    PlanOptions options = of_recipe(file.lexically_relative(test::source_root() / "recipes").string());
     const std::string other = model_to_begin_from(options.recipe);
     options.overrides = {"model.source_vocabulary=5000", "model.target_vocabulary=5000"};  // without its text
     if (!other.empty()) {

@@ -85,6 +85,12 @@ TEST_F(SharedRings, SectionsOfAFileAreApart) {
   EXPECT_FALSE(own_.find_ring(3));
 }
 
+TEST(SharedSection, SectionsBeginOnMultiplesOf64KiB) {
+  for (int slots = 1; slots <= 5; ++slots) {
+    EXPECT_EQ(SharedSection::bytes(slots) % (size_t{64} << 10), 0U) << slots;
+  }
+}
+
 TEST(SharedFile, AFileThatDoesNotExistIsNotOpened) {
   EXPECT_FALSE(SharedFile::open("/proc/self/fd/99999"));
   EXPECT_FALSE(SharedFile::open(""));

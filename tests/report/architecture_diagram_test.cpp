@@ -143,6 +143,21 @@ TEST(ArchitectureDiagram, ShowsWidthsHeadsAndLayers) {
   EXPECT_THAT(architecture_diagram(small_config(Architecture::causal_lm)), Not(HasSubstr("Cross-attention")));
 }
 
+TEST(ArchitectureDiagram, ShowsSkipsAndValueEmbeddings) {
+  for (const Architecture architecture : {Architecture::seq2seq, Architecture::causal_lm, Architecture::encoder}) {
+    ModelConfig config = small_config(architecture);
+    config.encoder_layers = config.decoder_layers = 4;
+    config.value_embeddings = {1, 0, 2};
+    config.skips = Skips::mirrored;
+    expect_texts_in_boxes(config);
+    const std::string svg = architecture_diagram(config);
+    EXPECT_EQ(parameters_drawn(svg), parameters_of(config)) << describe(architecture);
+    EXPECT_THAT(texts_of(svg), HasSubstr("heads of 4, value embeddings"));
+    EXPECT_THAT(svg, HasSubstr("Value embeddings, "));
+    EXPECT_THAT(svg, HasSubstr("Skips to mirrored layers, "));
+  }
+}
+
 TEST(ArchitectureDiagram, ShowsScalesAndWherePositionsBegin) {
   ModelConfig config = small_config(Architecture::causal_lm);
   config.sinusoid = SinusoidLayout::halves_inclusive;

@@ -9,6 +9,7 @@
 #include "text/sentencepiece/sentencepiece_model.h"
 #include "text/sentencepiece_corpus.h"
 #include "text/unicode/character_map.h"
+#include "text/unicode/text_origins.h"
 #include "text/unicode/unicode.h"
 #include "text/vocabulary/vocabulary.h"
 #include "tokenizer_testing.h"
@@ -166,6 +167,20 @@ TEST(ForeignModel, AgreesWithSentencePieceTokenByToken) {
     }
     ASSERT_EQ(found, expected);
   }
+}
+
+// The library's own normalization makes one space of several, letters of a ligature, and drops spaces at the ends.
+TEST(ForeignModel, TellsWhatEachTokenCameFrom) {
+  const std::string text = "  A  man\tin \ufb01 日 ";
+  const auto tokenizer =
+      parse_tokenizer(foreign_model({{"model_type", "bpe"}, {"byte_fallback", "true"}, {"vocab_size", "380"}}), "x");
+  const std::vector<TokenOffsets> ranges = characters_of(text, tokenizer->origins(text));
+  std::string shown;
+  for (const TokenOffsets& range : ranges) {
+    shown += fmt::format("{}-{} ", range.begin, range.end);
+  }
+  EXPECT_EQ(shown, "2-3 3-8 8-11 11-12 12-13 12-13 13-14 14-15 14-15 14-15 ");
+  EXPECT_EQ(ranges.size(), tokenizer->encode(text).size());
 }
 
 TEST(ForeignModel, FindsItsPadAndSep) {

@@ -1,7 +1,9 @@
-"""bench/inner_loops counts a loop's instructions."""
+"""bench/inner_loops counts a loop's instructions, and bench/loop_table makes a table of that."""
 
 import os
 import pathlib
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -43,6 +45,16 @@ class InnerLoops(unittest.TestCase):
     def test_loops_without_products_and_other_functions_are_left_out(self):
         self.assertEqual(self.count("vfmadd"), "")
         self.assertEqual(self.count("imul", "other"), "")
+
+    @unittest.skipUnless(shutil.which("aarch64-linux-gnu-g++"), "g++-aarch64-linux-gnu is not installed")
+    def test_the_table_is_of_compiled_kernels(self):
+        table = [sys.executable, str(ROOT / "bench" / "loop_table")]
+        printed = subprocess.run([*table, "pairs"], capture_output=True, text=True, check=True).stdout
+        self.assertRegex(printed, r"(?m)^\| pairs of bf16 \| 24 of \d+ \| – \| BF16: 24 of \d+ \|$")
+        page = (ROOT / "docs" / "performance.md").read_text()
+        rows = re.findall(r'(?m)^    \("([^"]+)", (?:everywhere|\[\[)', (ROOT / "bench" / "loop_table").read_text())
+        self.assertGreater(len(rows), 6)
+        self.assertEqual([row for row in rows if f"| {row} |" not in page], [])
 
 
 if __name__ == "__main__":

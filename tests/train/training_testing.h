@@ -24,11 +24,13 @@ class Listening : public TrainListener {
   void on_status(const TrainStatus& p) override { progress.push_back(p); }
   void on_validation(const ValidationStatus& v) override { validations.push_back(v); }
   bool wants_to_stop() override { return stop_after == asked++; }
+  bool wants_to_pause(double fraction) override { return fraction >= pause_at; }
 
   std::vector<std::string> messages;
   std::vector<TrainStatus> progress;
   std::vector<ValidationStatus> validations;
   int64_t stop_after = -1, asked = 0;
+  double pause_at = 2.0;  // share of the run
 };
 
 inline TranslationRecipe& task(Recipe& recipe) { return recipe.of<TranslationRecipe>(); }

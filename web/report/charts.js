@@ -1,30 +1,53 @@
-// Curves over a shared horizontal axis: pointing at one shows the values of all at that update.
+// Curves over a shared horizontal axis: pointing at one shows the values of all at that update. A page has one run
+// (data.curves) or several (data.runs), whose curves then lie over each other.
 (() => {
-if (!data.curves) return;
-const train = data.curves.train, validation = data.curves.validation;
-// Without label smoothing the two losses of training are one.
-const smoothed = train.nll.some((nll, i) => isNumber(nll) && Math.abs(nll - train.loss[i]) > 1e-9 * Math.abs(nll));
+if (!data.curves && !data.runs) return;
 const showBytes = bytes =>
   !isNumber(bytes) ? show(bytes) : bytes >= 1e9 ? show(bytes / 1e9) + ' GB' : show(bytes / 1e6) + ' MB';
-const specs = {
-  loss: {log: true, best: true, series: [
-    {name: smoothed ? 'training, smoothed' : 'training', of: train, key: 'loss', color: 'a'},
-    ...(smoothed ? [{name: 'training', of: train, key: 'nll', color: 'c'}] : []),
-    {name: 'validation', of: validation, key: 'loss', color: 'b', dots: true}]},
-  kl: {log: true, series: [{name: 'KL divergence', of: train, key: 'kl', color: 'a'}]},
-  memory: {zero: true, show: showBytes, series: [{name: 'peak memory', of: train, key: 'peak_memory_bytes', color: 'a'}]},
-  learning_rate: {zero: true, series: [{name: 'learning rate', of: train, key: 'learning_rate', color: 'a'}]},
-  throughput: {zero: true, series: [{name: `${data.curves.targets} per second`, of: train, key: 'target_tokens_per_second', color: 'a'}]},
-  gradient_norm: {log: true, zero: true, series: [{name: 'gradient norm', of: train, key: 'gradient_norm', color: 'a'}]},
-};
-for (const {key, name, highest} of data.curves.metrics)
-  specs[key] = {zero: key === 'bleu', highest, best: true, series: [{name, of: validation, key, color: 'b', dots: true}]};
+
+function specsOfOne(curves) {
+  const {train, validation} = curves;
+  // Without label smoothing the two losses of training are one.
+  const smoothed = train.nll.some((nll, i) => isNumber(nll) && Math.abs(nll - train.loss[i]) > 1e-9 * Math.abs(nll));
+  const of = (part, key, name, color, dots = false) => ({run: curves, of: part, key, name, color, dots});
+  const specs = {
+    loss: {log: true, best: true, series: [
+      of(train, 'loss', smoothed ? 'training, smoothed' : 'training', 'a'),
+      ...(smoothed ? [of(train, 'nll', 'training', 'c')] : []),
+      of(validation, 'loss', 'validation', 'b', true)]},
+    kl: {log: true, series: [of(train, 'kl', 'KL divergence', 'a')]},
+    memory: {zero: true, show: showBytes, series: [of(train, 'peak_memory_bytes', 'peak memory', 'a')]},
+    learning_rate: {zero: true, series: [of(train, 'learning_rate', 'learning rate', 'a')]},
+    throughput: {zero: true, series: [of(train, 'target_tokens_per_second', `${curves.targets} per second`, 'a')]},
+    gradient_norm: {log: true, zero: true, series: [of(train, 'gradient_norm', 'gradient norm', 'a')]},
+  };
+  for (const {key, name, highest} of curves.metrics)
+    specs[key] = {zero: key === 'bleu', highest, best: true, series: [of(validation, key, name, 'b', true)]};
+  return specs;
+}
+
+function specsOfSeveral(runs) {
+  const of = (part, key, dots = false) => runs.map(({name, curves}, i) =>
+    ({run: curves, of: curves[part], key, name, color: 'run-' + i % 8, dots})).filter(s => s.of[key]);
+  const specs = {
+    loss: {log: true, series: of('validation', 'loss', true)},
+    training: {log: true, series: of('train', 'nll')},
+    learning_rate: {zero: true, series: of('train', 'learning_rate')},
+    throughput: {zero: true, series: of('train', 'target_tokens_per_second')},
+  };
+  for (const {key, highest} of runs[0].curves.metrics)
+    specs[key] = {zero: key === 'bleu', highest, series: of('validation', key, true)};
+  return specs;
+}
+
+const specs = data.runs ? specsOfSeveral(data.runs) : specsOfOne(data.curves);
+const allCurves = data.runs ? data.runs.map(run => run.curves) : [data.curves];
 const state = {over: 'update', logarithmic: false, cursor: null};
 const charts = [];
 
 // Where an update lies on another axis, interpolated between the training points that have both.
-function along(update, key) {
-  const updates = train.update, values = train[key];
+function along(curves, update, key) {
+  const updates = curves.train.update, values = curves.train[key];
   let last = null;
   for (let i = 0; i < updates.length; ++i) {
     if (!isNumber(values[i])) continue;
@@ -40,7 +63,7 @@ function along(update, key) {
 function horizontal(series) {
   if (state.over === 'update') return series.of.update;
   return series.of[state.over] && series.of[state.over].some(isNumber)
-    ? series.of[state.over] : series.of.update.map(update => along(update, state.over));
+    ? series.of[state.over] : series.of.update.map(update => along(series.run, update, state.over));
 }
 
 // The unit of time depends on how long the run took.
@@ -66,10 +89,10 @@ function verticalScale(spec, series) {
 }
 
 function bestAt(series) {
-  if (series.of !== validation) return -1;
+  if (series.of !== series.run.validation) return -1;
   return series.key === 'bleu'
     ? series.y.reduce((best, y, i) => isNumber(y) && (best < 0 || y > series.y[best]) ? i : best, -1)
-    : validation.best.lastIndexOf(true);
+    : series.of.best.lastIndexOf(true);
 }
 
 // Above the point or below it, where the other curves leave room; null where there is none.
@@ -125,8 +148,8 @@ function drawAxes(chart, scale, unit) {
     if (x + 3.5 * show(tick).length < end) make(svg, 'text', {x, y: bottom + 18, 'text-anchor': 'middle'}, show(tick));
   }
   make(svg, 'text', {x: right, y: bottom + 18, 'text-anchor': 'end'}, unit.name);
-  for (const update of data.curves.resumes) {
-    const at = state.over === 'update' ? update : along(update, state.over);
+  for (const update of data.curves ? data.curves.resumes : []) {
+    const at = state.over === 'update' ? update : along(data.curves, update, state.over);
     if (!isNumber(at)) continue;
     const line = make(svg, 'line', {class: 'resume', x1: chart.x(at), x2: chart.x(at), y1: top, y2: bottom});
     make(line, 'title', {}, 'resumed after update ' + show(update));
@@ -248,7 +271,7 @@ new ResizeObserver(() => {
   pending = requestAnimationFrame(() => charts.forEach(draw));
 }).observe(document.querySelector('.charts'));
 const epochs = document.querySelector('input[value=epoch]');
-if (!train.epoch.some(isNumber)) epochs.parentElement.remove();
+if (!allCurves.some(({train}) => train.epoch.some(isNumber))) epochs.parentElement.remove();
 for (const input of document.querySelectorAll('input[name=over]'))
   input.addEventListener('change', () => { state.over = input.value; state.cursor = null; charts.forEach(draw); });
 document.getElementById('logarithmic').addEventListener('change', event => {

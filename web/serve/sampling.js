@@ -1,4 +1,4 @@
-// How the next token is drawn, as include/heed/types/generation.h says:
+// How the next token is drawn, as include/heed/types/writing/generation.h says:
 //   1. z > 0 ? z / repetition_penalty : z * repetition_penalty,   of each token that the text or its prompt has so far;
 //      z - presence_penalty - n * frequency_penalty,              of each that was written n > 0 times after the prompt
 //   2. the top_k largest are kept

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "heed/types/labels.h"
+#include "heed/types/reading/labels.h"
 
 struct heed_labels {
   std::vector<std::vector<heed::TextLabels>> texts;  // word by word, or one for the whole text

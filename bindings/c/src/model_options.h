@@ -3,10 +3,10 @@
 
 #include <array>
 
-#include "heed/types/drafting.h"
 #include "heed/types/inference.h"
 #include "heed/types/too_long.h"
-#include "heed/types/writing_rules.h"
+#include "heed/types/writing/drafting.h"
+#include "heed/types/writing/writing_rules.h"
 #include "options.h"
 
 namespace heed::c {

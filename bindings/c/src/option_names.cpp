@@ -67,6 +67,15 @@ constexpr OptionEntry kOptionEntries[] = {
     {HEED_ATTENTION_SIZE, "HEED_ATTENTION_SIZE", OptionKind::integer},
     {HEED_MARK_BEGIN, "HEED_MARK_BEGIN", OptionKind::integer},
     {HEED_MARK_END, "HEED_MARK_END", OptionKind::integer},
+    {HEED_SETTING, "HEED_SETTING", OptionKind::text, OptionTimes::each},
+    {HEED_RESUME, "HEED_RESUME", OptionKind::integer},
+    {HEED_PREPARED, "HEED_PREPARED", OptionKind::text},
+    {HEED_WEIGHT_TYPE, "HEED_WEIGHT_TYPE", OptionKind::text},
+    {HEED_KEEP, "HEED_KEEP", OptionKind::text, OptionTimes::each},
+    {HEED_GROUP, "HEED_GROUP", OptionKind::integer},
+    {HEED_CALIBRATION, "HEED_CALIBRATION", OptionKind::text},
+    {HEED_CALIBRATION_TARGET, "HEED_CALIBRATION_TARGET", OptionKind::text},
+    {HEED_FORMAT, "HEED_FORMAT", OptionKind::text},
 };
 
 }  // namespace

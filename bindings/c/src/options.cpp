@@ -108,8 +108,13 @@ void OptionReader::sharing(Sharing& target) {
 }
 
 const heed_options& OptionReader::callbacks() {
-  takes_callbacks_ = true;
+  tells_of_texts_ = true;
   return options_;
+}
+
+heed_options::Callback<heed_event_callback> OptionReader::event_callback() {
+  tells_of_events_ = true;
+  return options_.on_event;
 }
 
 void OptionReader::finish() const {
@@ -118,8 +123,10 @@ void OptionReader::finish() const {
       throw ConfigError(name_of_option(option) + ": means nothing to this call");
     }
   }
-  if (options_.has_callbacks() && !takes_callbacks_) {
-    throw ConfigError("heed_options: this call tells no callback of anything");
+  const bool hears_of_events = options_.on_event.function != nullptr;
+  if ((options_.hears_of_texts() && !tells_of_texts_) || (hears_of_events && !tells_of_events_)) {
+    throw ConfigError("heed_options: this call tells no callback of " +
+                      std::string(tells_of_texts_ || tells_of_events_ ? "that" : "anything"));
   }
   if (options_.stop.stop_possible() && !takes_stop_) {
     throw ConfigError("heed_options: this call cannot be stopped");
@@ -194,4 +201,8 @@ heed_error* heed_options_on_token(heed_options* options, heed_token_callback cal
 
 heed_error* heed_options_on_text(heed_options* options, heed_text_callback callback, void* user) {
   return guarded([&] { given(options, "options").on_text = {callback, user}; });
+}
+
+heed_error* heed_options_on_event(heed_options* options, heed_event_callback callback, void* user) {
+  return guarded([&] { given(options, "options").on_event = {callback, user}; });
 }

@@ -40,9 +40,10 @@ struct heed_options {
   Callback<heed_piece_callback> on_piece = {};
   Callback<heed_token_callback> on_token = {};
   Callback<heed_text_callback> on_text = {};
+  Callback<heed_event_callback> on_event = {};
   std::stop_token stop = {};
 
-  bool has_callbacks() const {
+  bool hears_of_texts() const {
     return on_piece.function != nullptr || on_token.function != nullptr || on_text.function != nullptr;
   }
 };
@@ -80,18 +81,21 @@ class OptionReader {
   template <class Value, size_t kCount>
   void named(heed_option option, Value& target, const std::array<NamedValue<Value>, kCount>& names) {
     if (const auto* values = find(option)) {
-      for (const auto& [name, value] : names) {
-        if (name == values->texts.back()) {
-          target = value;
-          return;
-        }
-      }
-      std::string known;
-      for (const auto& [name, value] : names) {
-        known += (known.empty() ? "" : ", ") + std::string(name);
-      }
-      throw ConfigError(name_of_option(option) + ": '" + values->texts.back() + "' is none of " + known);
+      target = value_of_name(option, values->texts.back(), names);
     }
+  }
+
+  template <class Value, size_t kCount>
+  static Value value_of_name(heed_option option, std::string_view given,
+                             const std::array<NamedValue<Value>, kCount>& names) {
+    std::string known;
+    for (const auto& [name, value] : names) {
+      if (name == given) {
+        return value;
+      }
+      known += (known.empty() ? "" : ", ") + std::string(name);
+    }
+    throw ConfigError(name_of_option(option) + ": '" + std::string(given) + "' is none of " + known);
   }
 
   // 0 and 1 as two values of an enum.
@@ -108,8 +112,9 @@ class OptionReader {
   // HEED_TIMEOUT, from now on, and the options' stop. Calls that may be interrupted take both.
   void interruption(Interruption& target);
   void sharing(Sharing& target);
-  // Callbacks, for calls that tell of texts.
+  // Callbacks, for calls that tell of texts, and for those that tell of events.
   const heed_options& callbacks();
+  heed_options::Callback<heed_event_callback> event_callback();
 
   // ConfigError for options that have not been read.
   void finish() const;
@@ -120,7 +125,7 @@ class OptionReader {
 
   const heed_options& options_;
   std::set<int> read_;
-  bool takes_callbacks_ = false, takes_stop_ = false;
+  bool tells_of_texts_ = false, tells_of_events_ = false, takes_stop_ = false;
 };
 
 }  // namespace heed::c

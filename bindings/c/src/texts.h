@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "heed/types/token_scores.h"
+#include "heed/types/writing/token_scores.h"
 #include "options.h"
 
 struct heed_token {

@@ -8,22 +8,27 @@
 Models are heed's own directories, or those of Hugging Face, GGUF, CTranslate2 and Marian.
 """
 
+import contextlib
 import json
+import numbers
 import os
 import queue
+import re
 import tempfile
 import threading
+from collections.abc import Mapping, MutableMapping
 
 from . import _heed
-from ._heed import (BudgetError, ConfigError, DeviceError, Encoder, Encoding, Error, FormatError, GenerationResult,
-                    Generator, InterruptedError, IoError, NumericError, RankError, Tokenizer, TooLongError,
-                    TranslationResult, Translator, __version__, bleu, export_model, import_model, inspect, quantize,
-                    report)
+from ._heed import (BudgetError, ConfigError, DeviceError, Encoder, Encoding, Error, FormatError, ForwardResult,
+                    GenerationResult, Generator, InterruptedError, IoError, LossGradients, NumericError,
+                    PairForwardResult, RankError, Tokenizer, TooLongError, TranslationResult, Translator, __version__,
+                    bleu, export_model, import_model, inspect, quantize, report, weights)
 
 __all__ = ["BudgetError", "ConfigError", "DeviceError", "Encoder", "Encoding", "Error", "FormatError",
-           "GenerationResult", "Generator", "InterruptedError", "IoError", "NumericError", "RankError", "Tokenizer",
-           "TooLongError", "TranslationResult", "Translator", "__version__", "bleu", "export_model", "import_model",
-           "inspect", "quantize", "report", "similarity", "train"]
+           "ForwardResult", "GenerationResult", "Generator", "InterruptedError", "IoError", "LossGradients",
+           "NumericError", "PairForwardResult", "RankError", "Recipe", "Tokenizer", "TooLongError", "TranslationResult",
+           "Translator", "__version__", "bleu", "export_model", "import_model", "inspect", "plan", "quantize", "report",
+           "similarity", "train", "weights"]
 
 
 for _name in __all__:
@@ -47,7 +52,7 @@ def similarity(a, b):
 def _stream(self, prompt, **options):
     """Yields the text that continues the prompt, piece by piece. Closing the iterator ends the text."""
     if not isinstance(prompt, str):
-        raise TypeError(f"prompt: expected str, not {type(prompt).__name__}")
+        raise TypeError(f"prompt: expected a str, not {type(prompt).__name__}")
     pieces, ended, closed = queue.SimpleQueue(), object(), threading.Event()
 
     def take(_prompt, _text, piece):
@@ -92,8 +97,10 @@ Generator.chat = _chat
 def _toml(value):
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, (int, float)):
-        return repr(value)
+    if isinstance(value, numbers.Integral):
+        return repr(int(value))
+    if isinstance(value, numbers.Real):
+        return repr(float(value))
     if isinstance(value, (str, os.PathLike)):
         return json.dumps(os.fspath(value), ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, (list, tuple)):
@@ -111,31 +118,148 @@ def recipe_text(recipe):
     [data]
     train = ["a.txt"]
     """
-    lines = [f"{key} = {_toml(value)}" for key, value in recipe.items() if not isinstance(value, dict)]
+    lines = [f"{key} = {_toml(value)}" for key, value in recipe.items() if not isinstance(value, Mapping)]
     for name, table in recipe.items():
-        if isinstance(table, dict):
+        if isinstance(table, Mapping):
             lines += [f"[{name}]", *(f"{key} = {_toml(value)}" for key, value in table.items())]
     return "\n".join(lines)
+
+
+class Recipe(MutableMapping):
+    """The settings of a training run, by names such as "model.heads".
+
+        >>> recipe = Recipe({"model": {"heads": 4}})
+        >>> recipe["model.heads"], recipe["model.norm_placement"]
+        (4, 'pre')
+        >>> recipe["training.updates"] = 100
+        >>> recipe.to_dict()
+        {'model': {'heads': 4}, 'training': {'updates': 100}}
+        >>> recipe["model.heads"] = "two"
+        Traceback (most recent call last):
+        heed.ConfigError: recipe: heads must be an integer
+
+    It has every setting that its task has: those that were given, and what the others then are. del gives one back to
+    that. A value that is wrong is refused at once, and nothing has changed.
+    """
+
+    def __init__(self, recipe, overrides=()):
+        """recipe is a file, a dict of tables, or another Recipe; overrides are "table.key=value"."""
+        self._take(_settings_of(recipe, overrides))
+
+    @classmethod
+    def load(cls, path, overrides=()):
+        """From a file in TOML."""
+        if not isinstance(path, (str, os.PathLike)):
+            raise TypeError(f"path: expected a path, not {type(path).__name__}")
+        return cls(path, overrides)
+
+    def _take(self, settings):
+        self._all = {key: value for key, value, _ in settings}
+        self._given = {key: value for key, value, is_given in settings if is_given}
+
+    def __getitem__(self, key):
+        return self._all[key]
+
+    def __setitem__(self, key, value):
+        self.set({key: value})
+
+    def __delitem__(self, key):
+        if key not in self._all:
+            raise KeyError(key)
+        self._take(_settings_of(_tables({name: value for name, value in self._given.items() if name != key})))
+
+    def __iter__(self):
+        return iter(self._all)
+
+    def __len__(self):
+        return len(self._all)
+
+    def __repr__(self):
+        return f"Recipe({self.to_dict()!r})"
+
+    def set(self, settings):
+        """Sets several at once, from a dict by their names."""
+        if not isinstance(settings, Mapping):
+            raise TypeError(f"settings: expected a dict, not {type(settings).__name__}")
+        for key in settings:
+            if not isinstance(key, str) or "." not in key:
+                raise TypeError(f'key: expected a name such as "model.heads", not {key!r}')
+        self._take(_settings_of(_tables({**self._given, **settings})))
+
+    def to_dict(self):
+        """What was given, as a dict of tables."""
+        return _tables(self._given)
+
+    def save(self, path):
+        """Writes what was given to a file in TOML."""
+        if not isinstance(path, (str, os.PathLike)):
+            raise TypeError(f"path: expected a path, not {type(path).__name__}")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(recipe_text(self.to_dict()) + "\n")
+
+
+Recipe.__module__ = __name__
+
+
+def _tables(settings):
+    tables = {}
+    for key, value in settings.items():
+        table, _, name = key.rpartition(".")
+        tables.setdefault(table, {})[name] = value
+    return tables
+
+
+def _check_recipe(recipe):
+    if not isinstance(recipe, (str, os.PathLike, Mapping)):
+        raise TypeError(f"recipe: expected a path, a dict or a Recipe, not {type(recipe).__name__}")
+
+
+@contextlib.contextmanager
+def _file_of(recipe):
+    """The file of a recipe of any kind. Errors do not name one that nobody knows."""
+    _check_recipe(recipe)
+    if isinstance(recipe, (str, os.PathLike)):
+        yield recipe
+        return
+    text = recipe_text(recipe.to_dict() if isinstance(recipe, Recipe) else recipe)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "recipe.toml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        try:
+            yield path
+        except (ConfigError, FormatError) as error:
+            if path not in str(error):
+                raise
+            raise type(error)(re.sub(re.escape(path) + r"(:\d+)?", "recipe", str(error))) from None
+
+
+def _settings_of(recipe, overrides=()):
+    with _file_of(recipe) as path:
+        return _heed._settings(path, overrides)
+
+
+def plan(recipe, *, overrides=(), length=0, threads=0, run=False):
+    """What a recipe's training takes: parameters, FLOPs and bytes of memory by their parts.
+
+    length: tokens of a sequence; 0 is the recipe's context, or the usual length of a sentence
+    run: times some updates on random tokens, too
+    """
+    with _file_of(recipe) as path:
+        return _heed._plan(path, overrides, length, threads, run)
 
 
 def train(recipe, output, *, callbacks=(), overrides=(), resume=False, threads=0, device="cpu"):
     """Trains a model and leaves a model directory behind.
 
-    recipe is a file, or a dict of its tables. Each callback is called with a dict for each event: "message", "train"
-    (loss, learning_rate, tokens_per_second ...) and "validation" (loss, bleu ...). When one returns something true the
-    run saves its state and ends; what one raises is raised again then; and so does Ctrl-C. With resume, the same call
-    goes on. Returns a dict with the reason of the end and the number of parameters.
+    recipe is a file, a dict of its tables, or a Recipe. Each callback is called with a dict for each event: "message",
+    "train" (loss, learning_rate, tokens_per_second ...) and "validation" (loss, bleu ...). When one returns something
+    true the run saves its state and ends; what one raises is raised again then; and so does Ctrl-C. With resume, the
+    same call goes on. Returns a dict with the reason of the end and the number of parameters.
     """
-    if not isinstance(recipe, (str, os.PathLike, dict)):
-        raise TypeError(f"recipe: expected a path or a dict, not {type(recipe).__name__}")
+    _check_recipe(recipe)
     callbacks = (callbacks,) if callable(callbacks) else callbacks
     if not isinstance(callbacks, (list, tuple)) or not all(map(callable, callbacks)):
         raise TypeError("callbacks: expected a callable, or a list of them")
-    settings = (output, callbacks, overrides, resume, threads, device)
-    if not isinstance(recipe, dict):
-        return _heed._train(recipe, *settings)
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "recipe.toml")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(recipe_text(recipe))
-        return _heed._train(path, *settings)
+    with _file_of(recipe) as path:
+        return _heed._train(path, output, callbacks, overrides, resume, threads, device)

@@ -23,8 +23,12 @@ std::string value_of(const py::handle& value, const char* name) {
   return {text, static_cast<size_t>(size)};
 }
 
+bool is_list(const py::handle& value) {
+  return py::isinstance<py::iterable>(value) && !py::isinstance<py::str>(value) && !py::isinstance<py::bytes>(value);
+}
+
 std::vector<std::string> list_of(const py::object& texts, const char* name) {
-  if (py::isinstance<py::str>(texts) || py::isinstance<py::bytes>(texts) || !py::isinstance<py::iterable>(texts)) {
+  if (!is_list(texts)) {
     refuse_type(name, "a list of str", texts);
   }
   std::vector<std::string> all;
@@ -38,7 +42,7 @@ Texts texts_of(const py::object& texts, const char* name) {
   if (py::isinstance<py::str>(texts)) {
     return {{value_of<std::string>(texts, name)}, true};
   }
-  if (py::isinstance<py::bytes>(texts) || !py::isinstance<py::iterable>(texts)) {
+  if (!is_list(texts)) {
     refuse_type(name, "a str or a list of str", texts);
   }
   return {list_of(texts, name), false};

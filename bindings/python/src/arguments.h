@@ -29,9 +29,17 @@ Value value_of(const py::handle& value, const char* name) {
                                        : std::is_integral_v<Value>       ? "an integer within its range"
                                                                          : "a list of integers within their range";
   if (std::is_same_v<Value, bool> == py::isinstance<py::bool_>(value)) {
+    // What converts to an integer may be none: a float32 of numpy's.
+    constexpr bool kConverts = std::is_floating_point_v<Value>;
+    py::detail::make_caster<Value> caster;
     try {
-      return value.cast<Value>();
-    } catch (const py::cast_error&) {
+      if (caster.load(value, kConverts)) {
+        return py::detail::cast_op<Value>(std::move(caster));
+      }
+    } catch (const py::error_already_set& failure) {
+      if (!failure.matches(PyExc_TypeError)) {  // which an array without a length raises
+        throw;
+      }
     }
   }
   throw py::type_error(std::string(name) + ": expected " + kExpected + ", not " + std::string(py::repr(value)));
@@ -51,7 +59,8 @@ struct Texts {
   bool is_single = false;
 };
 
-// TypeError, with the argument's name, for anything but a str or a sequence of str.
+bool is_list(const py::handle& value);  // iterable, but no str and no bytes
+// TypeError, with the argument's name, for anything but a str or a list of str.
 Texts texts_of(const py::object& texts, const char* name);
 std::vector<std::string> list_of(const py::object& texts, const char* name);  // of several alone
 std::string path_of(const py::object& path, const char* name);                // a str or an os.PathLike

@@ -61,9 +61,10 @@ template <class Handle>
 class Held {
  public:
   template <class... Arguments>
-  explicit Held(const Arguments&... arguments) : process_(::getpid()) {
+  explicit Held(std::string directory, const Arguments&... arguments)
+      : process_(::getpid()), directory_(std::move(directory)) {
     const py::gil_scoped_release release;
-    handle_ = std::make_unique<Handle>(arguments...);
+    handle_ = std::make_unique<Handle>(directory_, arguments...);
   }
 
   const Handle& get() const {
@@ -74,9 +75,11 @@ class Held {
     }
     return *handle_;
   }
+  const std::string& directory() const { return directory_; }
 
  private:
   pid_t process_;
+  std::string directory_;
   std::unique_ptr<Handle> handle_;
 };
 

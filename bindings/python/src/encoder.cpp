@@ -3,6 +3,7 @@
 #include "arguments.h"
 #include "calls.h"
 #include "handles.h"
+#include "inside.h"
 #include "parts.h"
 
 namespace heed::python {
@@ -11,6 +12,7 @@ namespace {
 using Handle = Held<Encoder>;
 
 std::string text_name(size_t i) { return "texts[" + std::to_string(i) + "]"; }
+std::string sentence_name(size_t i) { return "sentences[" + std::to_string(i) + "]"; }
 
 py::object encode(const Handle& held, const py::object& texts, const py::object& batch_size,
                   const py::object& normalize_embeddings, const py::object& pooling, const py::object& prompt,
@@ -59,6 +61,48 @@ normalize_embeddings: to length 1; None: as the model was made. pooling: "first"
 "mean-sqrt-length". prompt, prompt_name: a text that is read before each text, or the name of one of the model's own.
 batch_size is for other libraries' sake: batches are made of tokens, and change no bit of a result.)";
 
+// The number of a label that is given by its name or its number.
+int32_t number_of(const std::vector<std::string>& labels, const py::object& label, const std::string& name) {
+  if (!py::isinstance<py::str>(label)) {
+    return value_of<int32_t>(label, name.c_str());
+  }
+  const auto text = value_of<std::string>(label, name.c_str());
+  const auto found = std::find(labels.begin(), labels.end(), text);
+  if (found == labels.end()) {
+    throw py::value_error(name + ": the model has no label \"" + text + "\"");
+  }
+  return static_cast<int32_t>(found - labels.begin());
+}
+
+// What is expected: a label, a number, or a list of them. A list of numbers is of labels, or of values.
+void expect(LossExample& example, const Encoder& encoder, const py::object& expected, const std::string& name) {
+  const bool is_list = py::isinstance<py::sequence>(expected) && !py::isinstance<py::str>(expected);
+  const py::list all = is_list ? py::list(expected) : py::list(py::make_tuple(expected));
+  for (const py::handle each : all) {
+    const auto one = py::reinterpret_borrow<py::object>(each);
+    const bool is_real = !py::isinstance<py::str>(one) && PyIndex_Check(one.ptr()) == 0;
+    if (!is_real) {
+      example.expected.push_back(number_of(encoder.labels(), one, name));
+    }
+    example.values.push_back(is_real ? value_of<double>(one, name.c_str())
+                                     : static_cast<double>(example.expected.back()));
+  }
+}
+
+LossExample example_of(const Encoder& encoder, const py::object& pair, const std::string& name) {
+  const auto [text, expected] = two_of(pair, name);
+  LossExample example{.tokens = tokens_of(encoder, text, name + ", text"), .target = {}, .expected = {}, .values = {}};
+  expect(example, encoder, expected, name + ", expected");
+  return example;
+}
+
+constexpr const char* kGradients = R"(The loss of pairs (text, expected), and its gradients.
+
+A text is as forward() takes it. Expected is a label or its number; of a model that labels words or fills masks, a
+number for each token, negative where nothing is predicted; of several labels, 0 or 1 for each; of a number, that.
+
+In f32, without dropout; the weights are opened anew in each call.)";
+
 }  // namespace
 
 void add_encoder(py::module_& module) {
@@ -96,17 +140,17 @@ void add_encoder(py::module_& module) {
           "tag",
           [](const Handle& held, const py::object& sentences) {
             const Encoder& encoder = held.get();
-            if (!py::isinstance<py::iterable>(sentences)) {
+            if (!is_list(sentences)) {
               refuse_type("sentences", "a list of lists of str", sentences);
             }
             std::vector<std::vector<std::string>> words;
             for (const py::handle sentence : sentences) {
-              words.push_back(list_of(py::reinterpret_borrow<py::object>(sentence), "sentences"));
+              words.push_back(
+                  list_of(py::reinterpret_borrow<py::object>(sentence), sentence_name(words.size()).c_str()));
             }
             std::vector<std::vector<std::string>> found;
             run_call([&](const Interruption& interruption, std::stop_source&) {
-              found = encoder.tag(words, [](size_t i) { return "sentences[" + std::to_string(i) + "]"; },
-                                  {.interruption = interruption});
+              found = encoder.tag(words, sentence_name, {.interruption = interruption});
             });
             return found;
           },
@@ -145,10 +189,11 @@ void add_encoder(py::module_& module) {
       .def_property_readonly("mask", [](const Handle& held) { return held.get().mask(); })
       .def_property_readonly("labels", [](const Handle& held) { return held.get().labels(); })
       .def_property_readonly("embedding_width", [](const Handle& held) { return held.get().embedding_width(); });
-  const auto model_of = [](const Handle& held) -> const Encoder& { return held.get(); };
-  add_properties(type, model_of);
-  add_attention_of_text(type, "encoder", [model_of](const Handle& held, const std::string& text, const auto& request) {
-    return model_of(held).attention(text, request);
+  add_gradients(type, kGradients, &example_of);
+  add_properties(type);
+  add_forward_of_text(type);
+  add_attention_of_text(type, "encoder", [](const Encoder& encoder, const std::string& text, const auto& request) {
+    return encoder.attention(text, request);
   });
 }
 

@@ -4,6 +4,7 @@
 #include "calls.h"
 #include "handles.h"
 #include "heed/chat.h"
+#include "inside.h"
 #include "parts.h"
 
 namespace heed::python {
@@ -35,15 +36,7 @@ class Callback final : public GenerationListener {
   std::stop_source& stop_;
 };
 
-// A language model, and the form in which it wants to see conversations, if it has one.
-struct Model {
-  Model(const std::string& model_directory, const InferenceOptions& options, const DraftOptions& drafts)
-      : directory(model_directory), generator(model_directory, options, drafts) {}
-
-  std::string directory;
-  Generator generator;
-};
-using Handle = Held<Model>;
+using Handle = Held<Generator>;
 
 GenerationOptions options_of(const Generator& generator, NamedArguments& arguments) {
   GenerationOptions options = generator.with_defaults();
@@ -72,7 +65,7 @@ GenerationOptions options_of(const Generator& generator, NamedArguments& argumen
 }
 
 py::object generate(const Handle& held, const Texts& prompts, PromptMarks marks, const py::kwargs& given) {
-  const Generator& generator = held.get().generator;
+  const Generator& generator = held.get();
   NamedArguments arguments(given);
   GenerationOptions options = options_of(generator, arguments);
   const py::object callback = callable_or_none(arguments.object("callback"));
@@ -111,6 +104,10 @@ text matches), choices (of which each text is one).
 callback is called with the prompt's number, the text's, and each new piece; what it raises stops the call and is raised
 again, and a true value ends the texts where they are.)";
 
+LossExample example_of(const Generator& generator, const py::object& text, const std::string& name) {
+  return {.tokens = tokens_of(generator, text, name), .target = {}, .expected = {}, .values = {}};
+}
+
 }  // namespace
 
 void add_generator(py::module_& module) {
@@ -144,7 +141,7 @@ void add_generator(py::module_& module) {
       .def(
           "_chat",
           [](const Handle& held, const py::list& messages, const py::kwargs& given) {
-            const ChatFormat format(held.get().directory);
+            const ChatFormat format(held.directory());
             std::vector<ChatMessage> all;
             for (const py::handle message : messages) {
               const auto fields = message.cast<py::dict>();
@@ -157,17 +154,21 @@ void add_generator(py::module_& module) {
       .def(
           "perplexity",
           [](const Handle& held, const py::object& text) {
-            const Generator& generator = held.get().generator;
+            const Generator& generator = held.get();
             const auto read = value_of<std::string>(text, "text");
             Perplexity found;
             run_call([&](const Interruption&, std::stop_source&) { found = generator.perplexity(read); });
             return found.perplexity;
           },
           "How well the model predicts a text: e to the mean of -log p of its tokens.", py::arg("text"));
-  const auto model_of = [](const Handle& held) -> const Generator& { return held.get().generator; };
-  add_properties(type, model_of);
-  add_attention_of_text(type, "decoder", [model_of](const Handle& held, const std::string& text, const auto& request) {
-    return model_of(held).attention(text, request, {}, "text");
+  add_gradients(type,
+                "The loss of texts, as forward() takes them, and its gradients: each token but the first is predicted."
+                "\n\nIn f32, without dropout; the weights are opened anew in each call.",
+                &example_of);
+  add_properties(type);
+  add_forward_of_text(type);
+  add_attention_of_text(type, "decoder", [](const Generator& generator, const std::string& text, const auto& request) {
+    return generator.attention(text, request, {}, "text");
   });
 }
 

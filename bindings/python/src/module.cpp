@@ -11,6 +11,8 @@ PYBIND11_MODULE(_heed, module) {
   heed::python::add_generator(module);
   heed::python::add_encoder(module);
   heed::python::add_tokenizer(module);
+  heed::python::add_inside(module);
+  heed::python::add_recipes(module);
   heed::python::add_training(module);
   heed::python::add_tools(module);
 }

@@ -6,13 +6,27 @@
 namespace heed::python {
 namespace {
 
+using Shared = std::shared_ptr<const LoadedTokenizer>;
+
 struct Encoding {
   std::vector<int32_t> ids;
   std::vector<std::string> tokens;
+  Shared tokenizer;
+  std::string text;
 };
 
-Encoding encoded(const LoadedTokenizer& tokenizer, const std::string& text, const std::string& where) {
-  Encoding encoding{.ids = *tokenizer.encode(text, {}, where), .tokens = {}};
+// Pairs of numbers, which few ask for: they are found when somebody does.
+py::list offsets_of(const Encoding& encoding) {
+  py::list offsets;
+  for (const TokenOffsets& range : encoding.tokenizer->offsets(encoding.text)) {
+    offsets.append(py::make_tuple(range.begin, range.end));
+  }
+  return offsets;
+}
+
+Encoding encoded(const Shared& held, const std::string& text, const std::string& where) {
+  const LoadedTokenizer& tokenizer = *held;
+  Encoding encoding{.ids = *tokenizer.encode(text, {}, where), .tokens = {}, .tokenizer = held, .text = text};
   encoding.tokens.reserve(encoding.ids.size());
   for (const int32_t id : encoding.ids) {
     encoding.tokens.push_back(tokenizer.piece(id));
@@ -26,20 +40,24 @@ void add_tokenizer(py::module_& module) {
   py::class_<Encoding>(module, "Encoding", "A text as tokens.")
       .def_readonly("ids", &Encoding::ids, "Their numbers.")
       .def_readonly("tokens", &Encoding::tokens, "In readable form, without white space.")
+      .def_property_readonly("offsets", &offsets_of,
+                             "For each token (begin, end), so that text[begin:end] is what it came from: with a space "
+                             "that\nbelongs to it, and of a byte the character that it is in.")
       .def("__len__", [](const Encoding& encoding) { return encoding.ids.size(); })
       .def("__repr__", [](const Encoding& encoding) {
         return "Encoding(" + std::string(py::repr(py::cast(encoding.tokens))) + ")";
       });
-  py::class_<LoadedTokenizer>(module, "Tokenizer", "A tokenizer from its file: heed's own, or another program's.")
+  py::class_<LoadedTokenizer, std::shared_ptr<LoadedTokenizer>>(
+      module, "Tokenizer", "A tokenizer from its file: heed's own, or another program's.")
       .def(py::init([](const py::object& path) {
              const std::string file = path_of(path, "path");
              const py::gil_scoped_release release;
-             return std::make_unique<LoadedTokenizer>(file);
+             return std::make_shared<LoadedTokenizer>(file);
            }),
            py::arg("path"))
       .def(
           "encode",
-          [](const LoadedTokenizer& tokenizer, const py::object& texts) -> py::object {
+          [](const std::shared_ptr<LoadedTokenizer>& tokenizer, const py::object& texts) -> py::object {
             const Texts read = texts_of(texts, "texts");
             std::vector<Encoding> found;
             {

@@ -3,6 +3,7 @@
 #include "arguments.h"
 #include "calls.h"
 #include "handles.h"
+#include "inside.h"
 #include "parts.h"
 
 namespace heed::python {
@@ -140,6 +141,47 @@ py::object translate(const Held<Translator>& held, const py::object& texts, cons
   return lines.is_single ? py::object(results[0]) : results;
 }
 
+// What the model reads of a pair, of which each side is a text or numbers.
+PairTokens tokens_of(const Translator& translator, const py::object& source, const py::object& target,
+                     const std::string& before) {
+  const auto text_or = [&](const py::object& side, const char* name, std::vector<int32_t>& ids) {
+    if (is_text(side)) {
+      return value_of<std::string>(side, (before + name).c_str());
+    }
+    ids = ids_of(side, before + name);
+    return std::string();
+  };
+  PairTokens given;
+  const std::string from = text_or(source, "source", given.source), to = text_or(target, "target", given.target);
+  if (!is_text(source) && !is_text(target)) {
+    return given;
+  }
+  PairTokens read = translator.tokens(from, to, {}, before);
+  if (!is_text(source)) {
+    read.source = std::move(given.source);
+  }
+  if (!is_text(target)) {
+    read.target = std::move(given.target);
+  }
+  return read;
+}
+
+py::object forward(const Held<Translator>& held, const py::object& source, const py::object& target,
+                   const py::object& attentions, const py::object& hidden_states) {
+  const Translator& translator = held.get();
+  const ForwardRequest request = forward_request(attentions, hidden_states);
+  PairTokens tokens = tokens_of(translator, source, target, "");
+  ForwardResult result;
+  run_call([&](const Interruption&, std::stop_source&) { result = translator.forward(tokens, request); });
+  return forward_result(std::move(result), std::move(tokens));
+}
+
+LossExample example_of(const Translator& translator, const py::object& pair, const std::string& name) {
+  const auto [source, target] = two_of(pair, name);
+  PairTokens tokens = tokens_of(translator, source, target, name + ", ");
+  return {.tokens = std::move(tokens.source), .target = std::move(tokens.target), .expected = {}, .values = {}};
+}
+
 constexpr const char* kClass = R"(A translation model, from its directory or from another program's model.
 
     >>> translator = heed.Translator("model")          # doctest: +SKIP
@@ -162,6 +204,17 @@ return_alignments: lists pairs of source and target tokens
 return_attention: cross-attention of all layers and heads with the best translation
 callback: is called with the text's number and each new piece of its translation; what it raises stops the call and is
     raised again, and a true value stops it with InterruptedError)";
+
+constexpr const char* kForward = R"(What the model computes from a source and a target: a PairForwardResult.
+
+Each is a str, or token numbers as the model reads them: a source with its end, a target that begins with what the
+decoder reads first. Results name what was read.
+
+output_attentions, output_hidden_states: adds those of every layer)";
+
+constexpr const char* kGradients = R"(The loss of pairs (source, target), as forward() takes them, and its gradients.
+
+In f32, without dropout and label smoothing; the weights are opened anew in each call.)";
 
 }  // namespace
 
@@ -231,13 +284,16 @@ void add_translator(py::module_& module) {
           "kind is \"encoder\", \"decoder\" or \"cross\".",
           py::arg("source"), py::arg("target"), py::kw_only(), py::arg("kind") = "cross",
           py::arg("layers") = py::none(), py::arg("heads") = py::none(), py::arg("norms") = false)
+      .def("forward", &forward, kForward, py::arg("source"), py::arg("target"), py::kw_only(),
+           py::arg("output_attentions") = false, py::arg("output_hidden_states") = false)
       .def(
           "source_tokens",
           [](const Handle& held, const py::object& text) {
             return held.get().source_pieces(value_of<std::string>(text, "text"));
           },
           "The tokens of a text as the model reads them.", py::arg("text"));
-  add_properties(type, [](const Handle& held) -> const Translator& { return held.get(); });
+  add_gradients(type, kGradients, &example_of);
+  add_properties(type);
 }
 
 }  // namespace heed::python

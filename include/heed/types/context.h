@@ -8,7 +8,7 @@
 
 namespace heed {
 
-// How rotary positions are slowed down for contexts beyond training; docs/positions.md has the formulas.
+// How rotary positions are slowed down for contexts beyond training; docs/models/positions.md has the formulas.
 enum class RotaryScaling : uint8_t { none, linear, ntk, yarn, llama3 };
 
 inline constexpr std::array<NamedValue<RotaryScaling>, 5> kRotaryScalingNames{{{"none", RotaryScaling::none},

@@ -95,6 +95,13 @@ struct TokenizerSummary {
   std::vector<Special> special;  // pad, unk, bos, eos, sep
 };
 
+// Characters (code points) begin to end - 1 of a text.
+struct TokenOffsets {
+  int64_t begin = 0, end = 0;
+
+  bool operator==(const TokenOffsets&) const = default;
+};
+
 // How a text became tokens, step by step: a bpe's merges, a wordpiece's matches, the pieces that a unigram model chose.
 struct TokenizerTrace {
   struct Step {

@@ -102,20 +102,22 @@ struct ValidationStatus {
   bool best = false;
 };
 
-enum class EndReason : uint8_t { epochs, updates, minutes, patience, stopped };
+enum class EndReason : uint8_t { epochs, updates, minutes, patience, stopped, paused };
 
-inline constexpr std::array<NamedValue<EndReason>, 5> kEndReasonNames{{{"epochs", EndReason::epochs},
+inline constexpr std::array<NamedValue<EndReason>, 6> kEndReasonNames{{{"epochs", EndReason::epochs},
                                                                        {"updates", EndReason::updates},
                                                                        {"minutes", EndReason::minutes},
                                                                        {"patience", EndReason::patience},
-                                                                       {"stopped", EndReason::stopped}}};
+                                                                       {"stopped", EndReason::stopped},
+                                                                       {"paused", EndReason::paused}}};
 
 constexpr std::string_view name_of(EndReason reason) { return name_among(kEndReasonNames, reason); }
 
 struct TrainResult {
   EndReason reason = EndReason::updates;
   int64_t parameters = 0;
-  int rank = 0;  // which one of several this process is; the first reports for all
+  int rank = 0;          // which one of several this process is; the first reports for all
+  double seconds = 0.0;  // of the training, with those before it was resumed
 };
 
 // Receives a run's progress, on the calling thread.
@@ -123,10 +125,14 @@ class TrainListener {
  public:
   virtual ~TrainListener() = default;
   virtual void on_message(const std::string& message) = 0;
-  virtual void on_start() = 0;  // the text is read and the model built: from here on there is something to save
+  // The text is read and the model built: from here on there is something to save. Of a recipe of stages, in each.
+  virtual void on_start() = 0;
   virtual void on_status(const TrainStatus& status) = 0;
   virtual void on_validation(const ValidationStatus& status) = 0;
   virtual bool wants_to_stop() = 0;  // asked after each update; the run then saves its state and ends
+  // Asked after each update, with the share of the run that is done, as far as its limits tell: the run then validates,
+  // saves its state and ends.
+  virtual bool wants_to_pause(double /*fraction*/) { return false; }
 };
 
 }  // namespace heed

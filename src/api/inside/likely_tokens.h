@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "heed/types/next_tokens.h"
+#include "heed/types/writing/next_tokens.h"
 #include "models/any_model.h"
 #include "text/tokenizer.h"
 

@@ -135,12 +135,11 @@ void read_stack(Pass& pass, MapTaker& taker, const SelfAttentionStack& stack, co
 }  // namespace
 
 TextAttention attention_of_pair(const Inference& inference, const TranslationTokenizers& tokenizers,
-                                const TranslationFrame& frame, const std::vector<int32_t>& source,
-                                const std::vector<int32_t>& target, const AttentionRequest& request) {
+                                const PairTokens& tokens, const AttentionRequest& request) {
   const Seq2Seq& model = inference.model.seq2seq();
   const bool is_encoder = request.kind == AttentionKind::encoder;
-  std::vector<int32_t> fed{frame.target_start().front()}, written = frame.forced_target(target);
-  fed.insert(fed.end(), written.begin(), written.end());
+  const auto& [source, fed] = tokens;
+  std::vector<int32_t> written(fed.begin() + 1, fed.end());
   written.push_back(tokenizers.target.special().eos.value);
   TextAttention found;
   found.rows = is_encoder ? pieces_of(tokenizers.source, source) : pieces_of(tokenizers.target, written);

@@ -4,6 +4,7 @@
 #include "interchange/foreign_source.h"
 #include "train/learner/weight_treatments.h"
 #include "train/recipe/recipe.h"
+#include "train/stages/staged_recipe.h"
 
 namespace heed {
 namespace {
@@ -66,6 +67,24 @@ InspectedModel inspected_foreign_model(const std::string& path) {
   return model;
 }
 
+// The recipe or, where it has stages, that of the last training, with a note for each stage.
+Recipe inspected_recipe(const std::string& path, const std::vector<std::string>& overrides,
+                        std::vector<std::string>& notes) {
+  if (!has_stages(path)) {
+    return read_recipe(path, overrides);
+  }
+  const StagedRecipe staged(path, overrides, "");
+  for (const RecipeStage& stage : staged.stages()) {
+    const std::string of = stage.from.empty() ? stage.model : stage.from;
+    notes.push_back(fmt::format("stage {}: {}{}", stage.name, name_of(stage.kind), of.empty() ? "" : " from " + of));
+  }
+  const RecipeStage& last = staged.training_of(staged.last_model());
+  require<ConfigError>(last.kind == StageKind::train, path, "no stage trains the model that it ends with: inspect {}",
+                       last.model);
+  notes.push_back(fmt::format("of stage {}:", last.name));
+  return staged.sized(last);
+}
+
 }  // namespace
 
 InspectedModel inspected_model(const std::string& path, const std::vector<std::string>& overrides) {
@@ -88,10 +107,11 @@ InspectedModel inspected_model(const std::string& path, const std::vector<std::s
     }
     return model;
   }
-  Recipe recipe = read_recipe(path, overrides);
   InspectedModel model;
+  Recipe recipe = inspected_recipe(path, overrides, model.notes);
   if (!recipe.training.from.empty()) {
-    model.from = std::make_shared<const StartingModel>(ModelFolder{recipe.training.from});
+    model.from =
+        std::make_shared<const StartingModel>(ModelFolder{recipe.training.from}, starting_weights(recipe.adapter));
     assume_labels(recipe, model);
     model.tokenizers = tokenizers_of(recipe, *model.from);
   }

@@ -2,18 +2,17 @@
 #include <cmath>
 #include <limits>
 
+#include "api/inside/masters.h"
 #include "api/inspect/inspected_model.h"
 #include "api/inspect/probe_batch.h"
 #include "api/inspect/probed_parts.h"
-#include "base/system/memory.h"
 #include "base/system/threads.h"
-#include "checkpoint/adapter.h"
-#include "checkpoint/stored_model.h"
-#include "checkpoint/weights.h"
 #include "heed/inspect.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "models/reach.h"
+#include "models/without_dropout.h"
 #include "nn/weights/weight_layer.h"
+#include "ops/unpacked_weight.h"
 
 namespace heed {
 namespace {
@@ -62,9 +61,7 @@ ModelConfig runnable(const InspectedModel& inspected, const ProbeOptions& option
   if (config.architecture == Architecture::encoder && config.has_labels() && config.labels.empty()) {
     config.labels = {"0", "1"};
   }
-  config.embedding_dropout = config.attention_dropout = config.inner_dropout = config.branch_dropout =
-      Probability(0.0F);
-  config.recompute = Recompute::nothing;
+  config = without_dropout(std::move(config));
   try {
     config.validate();
   } catch (const ConfigError& error) {
@@ -109,12 +106,9 @@ double norm_of(const ConstView& values) {
 
 Stack stack_named(const std::string& stack) { return stack == "encoder" ? Stack::encoder : Stack::decoder; }
 
-// Refuses weights that this machine cannot hold, with their gradients, before memory is allocated for them.
+// Before memory is allocated for the weights and their gradients.
 Weights& fitting(Weights& weights, const std::string& path) {
-  constexpr int64_t kBytes = 8;  // of an f32 weight and its gradient
-  const int64_t needed = kBytes * weights.elements(), there = usable_memory();
-  require<ConfigError>(needed <= there, path, "a probe takes {:.1f} GB of memory, but only {:.1f} can be used here",
-                       static_cast<double>(needed) / 1e9, static_cast<double>(there) / 1e9);
+  require_memory_for(weights, 2, path);
   return weights;
 }
 
@@ -138,7 +132,7 @@ class Probing {
                     start_.treatments),
         batch_(config_, options) {
     if (!inspected_.weights.empty()) {
-      load_weights();
+      load_masters_of({options.path}, inspected_.config, *backend_, trainables_);
       return;
     }
     trainables_.initialize(*backend_, options.seed);
@@ -168,20 +162,6 @@ class Probing {
   }
 
  private:
-  void load_weights() {
-    const ModelFolder folder{options_.path};
-    if (!holds_adapter(folder)) {
-      load_masters(*open_weights(folder, inspected_.config, BlocksAs::floats), *backend_, trainables_);
-      return;
-    }
-    const AdaptedWeights adapted(folder, inspected_.config);
-    adapted.require_complete(weights_);
-    for (const Weight& weight : weights_.all()) {
-      std::ranges::copy(adapted.values(weight), static_cast<float*>(host_address(weight.trainable().master())));
-    }
-    trainables_.refresh(*backend_);
-  }
-
   void train() {
     Tape tape(1.0 / static_cast<double>(batch_.predictions()));
     PartsObserver observer(config_.architecture == Architecture::seq2seq ? std::vector<std::string>{"source", "target"}
@@ -203,9 +183,10 @@ class Probing {
   void add_gradients() {
     for (const Weight& weight : weights_.all()) {
       const bool trained = weight.is_trained();
+      const UnpackedWeight unpacked(*backend_, weight, DType::f32);
       probe_.parameters.push_back({weight.name(), weight.shape().text(),
                                    trained ? norm_of(weight.trainable().gradient()) : 0.0,
-                                   norm_of(weight.value().matrix), trained});
+                                   norm_of(unpacked.view().matrix), trained});
       const ProbedGradient& one = probe_.parameters.back();
       const std::string layer = layer_of_weight(weight);
       if (probe_.layers.empty() || probe_.layers.back().name != layer) {

@@ -53,8 +53,9 @@ std::string PartsObserver::sublayer_of(const Var& output, const std::string& oth
 template <class Kind>
 void PartsObserver::see(const Kind& op) {
   if constexpr (std::is_same_v<Kind, EmbeddingOp>) {
-    add(embedded_ < embeddings_.size() ? embeddings_[embedded_] : "embedding", op.y);
-    ++embedded_;
+    const bool of_values = op.table->identity().has(WeightRole::value_embedding);
+    add(of_values ? op.table->name() : embedded_ < embeddings_.size() ? embeddings_[embedded_] : "embedding", op.y);
+    embedded_ += of_values ? 0 : 1;
   } else if constexpr (std::is_same_v<Kind, LinearOp>) {
     add(path_above(op.weights.weight->name()), op.y);
   } else if constexpr (std::is_same_v<Kind, GateOp>) {

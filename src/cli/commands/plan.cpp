@@ -29,8 +29,8 @@ struct Arguments {
 
 // The results that a command line asks for.
 struct Answer {
-  std::optional<ModelPlan> plan;
-  std::optional<double> budget;  // FLOPs
+  std::vector<TrainingPlan> plans;  // of the recipe's trainings
+  std::optional<double> budget;     // FLOPs
   std::vector<ComputeOptimum> optima;
 };
 
@@ -184,23 +184,38 @@ std::string optima_json(const Answer& answer) {
   return fmt::format("\"budget_flops\": {:.9g}, \"optima\": [{}]", *answer.budget, laws);
 }
 
+std::string plans_json(const std::vector<TrainingPlan>& plans, const Arguments& arguments) {
+  const auto json_of = [&](const ModelPlan& plan) {
+    return plan_json(plan) + (plan.ranks ? ", " + ranks_json(plan, arguments.ranks.top) : "");
+  };
+  if (plans.size() == 1 && plans.front().stage.empty()) {
+    return json_of(plans.front().plan);
+  }
+  std::string stages;
+  for (const TrainingPlan& one : plans) {
+    stages += fmt::format("{}{{\"stage\": \"{}\", {}}}", stages.empty() ? "" : ", ", one.stage, json_of(one.plan));
+  }
+  return plans.empty() ? "" : fmt::format("\"stages\": [{}]", stages);
+}
+
 void print(const Answer& answer, const Arguments& arguments) {
   if (arguments.json) {
-    const std::string ranks =
-        answer.plan && answer.plan->ranks ? ", " + ranks_json(*answer.plan, arguments.ranks.top) : "";
-    put("{{{}{}{}{}}}\n", answer.plan ? plan_json(*answer.plan) : "", ranks, answer.plan && answer.budget ? ", " : "",
+    put("{{{}{}{}}}\n", plans_json(answer.plans, arguments), !answer.plans.empty() && answer.budget ? ", " : "",
         answer.budget ? optima_json(answer) : "");
     return;
   }
-  if (answer.plan) {
-    print_plan(*answer.plan);
-    if (answer.plan->ranks) {
+  for (const TrainingPlan& one : answer.plans) {
+    if (!one.stage.empty()) {
+      put("{}stage {}\n", &one == answer.plans.data() ? "" : "\n", one.stage);
+    }
+    print_plan(one.plan);
+    if (one.plan.ranks) {
       put("\n");
-      print_ranks(*answer.plan, arguments.ranks.top);
+      print_ranks(one.plan, arguments.ranks.top);
     }
   }
   if (answer.budget) {
-    put("{}", answer.plan ? "\n" : "");
+    put("{}", answer.plans.empty() ? "" : "\n");
     print_optima(answer);
   }
 }
@@ -232,10 +247,10 @@ void plan(Arguments& arguments) {
     answer.optima = compute_optima(*answer.budget);  // a bad budget is refused before anything is timed
   }
   if (!arguments.options.recipe.empty()) {
-    answer.plan = plan_model(arguments.options);
+    answer.plans = plan_trainings(arguments.options);
   }
   if (arguments.hours) {
-    answer.budget = kSecondsAnHour * *arguments.hours * flops_per_second(*answer.plan);
+    answer.budget = kSecondsAnHour * *arguments.hours * flops_per_second(answer.plans.front().plan);
     answer.optima = compute_optima(*answer.budget);
   }
   if (!arguments.chart.empty()) {

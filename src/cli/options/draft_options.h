@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "command_line/command.h"
-#include "heed/types/drafting.h"
+#include "heed/types/writing/drafting.h"
 
 namespace heed::cli {
 

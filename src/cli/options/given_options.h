@@ -14,6 +14,8 @@ class GivenOptions {
   // The same options; each is noted here when it is given.
   std::vector<Option> noted(std::vector<Option> options);
 
+  const std::set<std::string>& names() const { return names_; }
+
   // The model's value for an option that was not given.
   template <class Value>
   void take(const char* name, const Value& of_model, Value& value) const {

@@ -1,29 +1,21 @@
 #include "cli/options/proposal_options.h"
 
-#include <fmt/format.h>
-
-#include "heed/errors.h"
-
 namespace heed::cli {
 
 std::vector<Option> text_options(ProposalOptions& options) {
-  return {option("--task NAME", options.task, kProposedTaskNames, "what the text is for"),
+  return {option("--task NAME", options.task, kProposedTaskNames,
+                 "what the text is for: translation, language-model, masked-lm, classify or tag"),
           option("--source FILE...", options.source, "of a translation: sentences, one per line"),
           option("--target FILE...", options.target, "their translations, line by line"),
-          option("--text FILE...", options.text, "of a language model: the text"),
+          option("--text FILE...", options.text,
+                 "of the other tasks: the text; texts or words with their labels for classify and tag"),
           option("--validation FILE...", options.validation,
-                 "text to validate with: two files of a translation, one of a language model; left out: a part of the "
-                 "text is kept for it"),
+                 "text to validate with: two files of a translation, otherwise one; left out: a part of the text is "
+                 "kept for it"),
+          option("--from DIR", options.from, "a model to go on from, of heed or another program"),
+          option("--for NAME", options.aim, kAimNames, "what the model is to be best at: quality, speed or size"),
+          option("--memory GB", options.memory, "that training may take; 0: what this machine has"),
           option("--minutes N", options.minutes, "that training may take on this machine")};
-}
-
-void require_no_text(const ProposalOptions& options) {
-  for (const std::vector<std::string>* const files :
-       {&options.source, &options.target, &options.text, &options.validation}) {
-    if (!files->empty()) {
-      throw ConfigError(fmt::format("train: the recipe names its text: leave out either RECIPE or {}", files->front()));
-    }
-  }
 }
 
 }  // namespace heed::cli

@@ -10,7 +10,4 @@ namespace heed::cli {
 
 std::vector<Option> text_options(ProposalOptions& options);
 
-// ConfigError for a text beside a recipe, which names its own.
-void require_no_text(const ProposalOptions& options);
-
 }  // namespace heed::cli

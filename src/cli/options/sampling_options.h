@@ -8,7 +8,7 @@
 #include "cli/options/given_options.h"
 #include "command_line/command.h"
 #include "heed/errors.h"
-#include "heed/types/generation.h"
+#include "heed/types/writing/generation.h"
 
 namespace heed::cli {
 

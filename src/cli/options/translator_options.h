@@ -8,7 +8,7 @@
 #include "command_line/command.h"
 #include "heed/types/context.h"
 #include "heed/types/inference.h"
-#include "heed/types/translation.h"
+#include "heed/types/writing/translation.h"
 
 namespace heed::cli {
 

@@ -71,6 +71,9 @@ std::string describe(const std::vector<RankStatus>& ranks) {
 TrainDisplay::TrainDisplay() : terminal_(isatty(STDOUT_FILENO) != 0 && rank_of_job().is_alone()) {}
 
 void TrainDisplay::on_start() {
+  if (watching_) {
+    return;
+  }
   watching_ = true;
   struct sigaction action {};
   action.sa_handler = on_interrupt;  // sa_flags has no SA_RESTART: a write that nobody reads ends

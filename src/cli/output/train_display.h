@@ -25,6 +25,9 @@ class TrainDisplay : public TrainListener {
   void on_validation(const ValidationStatus& status) override;
   bool wants_to_stop() override;
 
+ protected:
+  bool is_on_terminal() const { return terminal_; }
+
  private:
   void show(std::string_view text);
   void show_line(const std::string& text);

@@ -1,8 +1,11 @@
 #include "data/batches/text_batches.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 
 #include "base/errors.h"
+#include "base/text/plural.h"
 #include "data/batches/permutation.h"
 #include "data/lines/origins.h"
 
@@ -14,6 +17,10 @@ int64_t TextRows::first_row(int64_t document) const { return corpus_.store().beg
 int64_t TextRows::size() const {
   const int64_t missing = borders_ == DocumentBorders::kept ? corpus_.documents() : 1;
   return corpus_.tokens() - missing;
+}
+
+int64_t TextRows::row_of(int64_t token) const {
+  return borders_ == DocumentBorders::kept ? token - corpus_.document_of(token) : token;
 }
 
 // The last document that begins at the row or before it. A document of one token has no row, and is never the result.
@@ -87,24 +94,99 @@ void TextBatchRules::validate() const {
                        context, INT32_MAX);
   require<ConfigError>(sequences >= 1 && sequences <= INT32_MAX, "batches", "of {} sequences, expected 1 to {}",
                        sequences, INT32_MAX);
+  require<ConfigError>(growth.empty() || order == TextOrder::windows, "batches",
+                       "only windows can grow: a packed text is cut into sequences of one length");
+  int64_t begin = 0;
+  for (const auto& [until, size] : growth) {
+    require<ConfigError>(until > begin, "batches",
+                         "growth has a size until update {}, but the one before it lasts until {}: name later updates",
+                         until, begin);
+    require<ConfigError>(size.context >= 1 && size.context <= context, "batches",
+                         "growth has a context of {}, expected 1 to the last one of {}", size.context, context);
+    require<ConfigError>(size.sequences >= 1 && size.sequences <= INT32_MAX, "batches",
+                         "growth has {} sequences, expected 1 to {}", size.sequences, INT32_MAX);
+    require<ConfigError>(size.sequences * size.context <= sequences * context, "batches",
+                         "growth has {} windows of {} tokens, which are more tokens than the last {} of {}",
+                         size.sequences, size.context, sequences, context);
+    begin = until;
+  }
 }
 
-TextBatches::TextBatches(int64_t rows, const TextBatchRules& rules, uint64_t seed, uint64_t data)
+TextBatchSize TextBatchRules::size_at(int64_t update) const {
+  const auto stage = std::ranges::upper_bound(growth, update, {}, &TextBatchGrowth::until);
+  return stage == growth.end() ? TextBatchSize{sequences, context} : stage->size;
+}
+
+TextBatches::TextBatches(int64_t rows, const TextBatchRules& rules, uint64_t seed, uint64_t data,
+                         const std::vector<WeightedRows>& sources)
     : rows_(rows), rules_(rules), key_(RandomKey{seed}.derive("text batches")) {
   rules.validate();
   require<ConfigError>(rows >= rules.context, "the training text",
                        "{} tokens to be predicted, fewer than the context of {}", rows, rules.context);
   sequences_ = (rows - 1) / rules.context + 1;
+  divide(sources);
   batches_ = (sequences_ - 1) / rules.sequences + 1;
   RandomKey stream = key_.derive(data);
   for (const int64_t number : {rows, rules.context, rules.sequences, static_cast<int64_t>(rules.order)}) {
     stream = stream.derive(static_cast<uint64_t>(number));
   }
+  for (const auto& [until, size] : rules.growth) {
+    for (const int64_t number : {until, size.sequences, size.context}) {
+      stream = stream.derive(static_cast<uint64_t>(number));
+    }
+  }
+  for (const WeightedRows& source : sources) {
+    stream = stream.derive(static_cast<uint64_t>(source.end)).derive(std::bit_cast<uint64_t>(source.weight));
+  }
   position_.stream = stream.bits;
 }
 
-std::vector<RowRange> TextBatches::next() {
-  std::vector<RowRange> batch = rules_.order == TextOrder::packed ? packed() : windows();
+void TextBatches::divide(const std::vector<WeightedRows>& sources) {
+  double weights = 0.0, before = 0.0;
+  int64_t all = 0;
+  for (const WeightedRows& rows : sources) {
+    if (rows.weight > 0.0) {
+      const int64_t least = rules_.order == TextOrder::windows ? rules_.context : 1, count = rows.end - rows.begin;
+      require<ConfigError>(count >= least, rows.name,
+                           "{} token{} to be predicted, but with a weight (data.weights) at least {} must be there",
+                           count, plural(count), least);
+      sources_.push_back({.rows = rows, .sequences = (count - 1) / rules_.context + 1});
+      weights += rows.weight;
+      all += sources_.back().sequences;
+    }
+  }
+  int64_t turn = 0;
+  for (Source& source : sources_) {
+    before += source.rows.weight;
+    source.first_turn = turn;
+    turn = &source == &sources_.back() ? all : std::llround(static_cast<double>(all) * (before / weights));
+    source.end_turn = turn;
+    require<ConfigError>(
+        source.end_turn > source.first_turn, source.rows.name,
+        "with the weight {} (data.weights) it gets none of an epoch's {} sequences: give it more, or 0",
+        source.rows.weight, all);
+  }
+  sequences_ = sources_.empty() ? sequences_ : all;
+}
+
+const TextBatches::Source& TextBatches::source_at(int64_t turn) const {
+  return *std::ranges::upper_bound(sources_, turn, {}, &Source::end_turn);
+}
+
+// Epochs go on counting a source's sequences, and each pass over them has an order of its own.
+RowRange TextBatches::sequence_at(int64_t turn) const {
+  const Source& source = source_at(turn);
+  const int64_t number = position_.epoch * (source.end_turn - source.first_turn) + turn - source.first_turn;
+  const RandomKey pass = key_.derive("source")
+                             .derive(static_cast<uint64_t>(source.rows.begin))
+                             .derive(static_cast<uint64_t>(number / source.sequences));
+  const int64_t begin =
+      source.rows.begin + Permutation(pass, source.sequences)(number % source.sequences) * rules_.context;
+  return {begin, std::min(begin + rules_.context, source.rows.end)};
+}
+
+std::vector<RowRange> TextBatches::next(int64_t update) {
+  std::vector<RowRange> batch = rules_.order == TextOrder::packed ? packed() : windows(rules_.size_at(update));
   if (++position_.batch == batches_) {
     position_.batch = 0;
     ++position_.epoch;
@@ -118,21 +200,26 @@ std::vector<RowRange> TextBatches::packed() const {
   const int64_t first = position_.batch * rules_.sequences;
   for (int64_t turn = first; turn < std::min(first + rules_.sequences, sequences_); ++turn) {
     const int64_t begin = permuted(turn) * rules_.context;
-    batch.push_back({begin, std::min(begin + rules_.context, rows_)});
+    batch.push_back(sources_.empty() ? RowRange{begin, std::min(begin + rules_.context, rows_)}
+                                     : sequence_at(permuted(turn)));
   }
   return batch;
 }
 
-std::vector<RowRange> TextBatches::windows() const {
+std::vector<RowRange> TextBatches::windows(const TextBatchSize& size) const {
   const RandomKey key = key_.derive("windows")
                             .derive(static_cast<uint64_t>(position_.epoch))
                             .derive(static_cast<uint64_t>(position_.batch));
-  const int64_t starts = rows_ - rules_.context + 1;
+  const RandomKey choice = key.derive("source");
+  const WeightedRows whole{.begin = 0, .end = rows_};
   std::vector<RowRange> batch;
-  for (int64_t i = 0; i < rules_.sequences; ++i) {
+  for (int64_t i = 0; i < size.sequences; ++i) {
+    const double turn = uniform_draw(choice, static_cast<uint64_t>(i)) * static_cast<double>(sequences_);
+    const WeightedRows& rows = sources_.empty() ? whole : source_at(static_cast<int64_t>(turn)).rows;
+    const int64_t starts = rows.end - rows.begin - size.context + 1;
     const double draw = uniform_draw(key, static_cast<uint64_t>(i));
-    const auto begin = static_cast<int64_t>(draw * static_cast<double>(starts));
-    batch.push_back({begin, begin + rules_.context});
+    const auto begin = rows.begin + static_cast<int64_t>(draw * static_cast<double>(starts));
+    batch.push_back({begin, begin + size.context});
   }
   return batch;
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "heed/types/labeled_files.h"
+#include "heed/types/reading/labeled_files.h"
 
 namespace heed {
 

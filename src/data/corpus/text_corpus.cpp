@@ -207,6 +207,23 @@ TextCorpus TextCorpus::stored(const StoredFields& fields, const std::string& nam
   return corpus;
 }
 
+// The first line of each file has a mark.
+std::vector<int64_t> TextCorpus::file_begins() const {
+  std::vector<int64_t> begins;
+  begins.reserve(files_.size());
+  for (int64_t i = 0; i < marks_.size(); ++i) {
+    const Mark mark = marks_[i];
+    require<FormatError>(mark.token >= (begins.empty() ? 0 : begins.back()) && mark.token < tokens() &&
+                             mark.file >= 0 && std::cmp_less(mark.file, files_.size()),
+                         names(), "the mark of token {} is damaged", mark.token);
+    while (std::cmp_less_equal(begins.size(), mark.file)) {
+      begins.push_back(mark.token);
+    }
+  }
+  begins.resize(files_.size(), tokens());
+  return begins;
+}
+
 std::string TextCorpus::names() const { return names_of(files_); }
 
 TextCorpus read_text_corpus(const TextRules& rules, const Tokenizer& tokenizer, const LineWorkers& workers,

@@ -35,6 +35,8 @@ class TextCorpus {
   TextSize size() const { return size_; }
   std::string where(int64_t token) const;  // "input.txt:812", for messages
   std::string names() const;               // of its files, for messages
+  const std::vector<std::filesystem::path>& files() const { return files_; }
+  std::vector<int64_t> file_begins() const;  // the first token of each file, or of the next one that has one
 
   // For files, as NAME.tokens and so on, and back: with the rules and the tokenizer that it was read with. The fields
   // refer to the corpus.

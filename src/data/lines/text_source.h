@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "data/lines/line_reader.h"
-#include "heed/types/labeled_files.h"
+#include "heed/types/reading/labeled_files.h"
 #include "text/lines/documents.h"
 
 namespace heed {

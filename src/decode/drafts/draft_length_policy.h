@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <map>
 
-#include "heed/types/drafting.h"
+#include "heed/types/writing/drafting.h"
 
 namespace heed {
 

@@ -9,7 +9,7 @@
 #include "decode/drafts/draft_length_policy.h"
 #include "decode/sampling/sampling.h"
 #include "decode/steppers/stepper.h"
-#include "heed/types/drafting.h"
+#include "heed/types/writing/drafting.h"
 
 namespace heed {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "decode/rules/token_automaton.h"
-#include "heed/types/writing_rules.h"
+#include "heed/types/writing/writing_rules.h"
 
 namespace heed {
 

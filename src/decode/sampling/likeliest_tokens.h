@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "decode/steppers/row_tokens.h"
-#include "heed/types/token_scores.h"
+#include "heed/types/writing/token_scores.h"
 
 namespace heed {
 

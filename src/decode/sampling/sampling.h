@@ -7,7 +7,7 @@
 
 #include "base/random.h"
 #include "decode/rules/token_rules.h"
-#include "heed/types/generation.h"
+#include "heed/types/writing/generation.h"
 
 namespace heed {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "decode/rules/forced_phrases.h"
-#include "heed/types/writing_rules.h"
+#include "heed/types/writing/writing_rules.h"
 #include "text/tokenizer.h"
 
 namespace heed {

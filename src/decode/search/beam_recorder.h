@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "heed/types/beam_trace.h"
+#include "heed/types/writing/beam_trace.h"
 
 namespace heed {
 

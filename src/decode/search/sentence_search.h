@@ -14,7 +14,7 @@
 #include "decode/search/beam_recorder.h"
 #include "decode/steppers/row_tokens.h"
 #include "decode/steppers/stepper.h"
-#include "heed/types/translation.h"
+#include "heed/types/writing/translation.h"
 #include "text/model_marks.h"
 
 namespace heed {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "decode/steppers/stepper.h"
-#include "heed/types/prefixes.h"
+#include "heed/types/writing/prefixes.h"
 
 namespace heed {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <functional>
 
-#include "decode/texts/alignment.h"
-#include "decode/texts/unknown_words.h"
+#include "decode/texts/translation/alignment.h"
+#include "decode/texts/translation/unknown_words.h"
 
 namespace heed {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "decode/search/sentence_search.h"
 #include "decode/texts/text_stream.h"
-#include "heed/types/token_scores.h"
+#include "heed/types/writing/token_scores.h"
 #include "text/tokenizer.h"
 
 namespace heed {

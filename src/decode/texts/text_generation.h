@@ -9,7 +9,7 @@
 
 #include "decode/rules/automaton_cache.h"
 #include "decode/scheduling/scheduler.h"
-#include "heed/types/generation.h"
+#include "heed/types/writing/generation.h"
 #include "text/lines/documents.h"
 #include "text/tokenizer.h"
 

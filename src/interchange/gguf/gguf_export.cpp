@@ -6,14 +6,14 @@
 #include <optional>
 
 #include "interchange/exported_weights.h"
+#include "interchange/forms/gpt2_form.h"
+#include "interchange/forms/kin_forms.h"
+#include "interchange/forms/llama_form.h"
 #include "interchange/gguf/gguf.h"
 #include "interchange/gguf/gguf_merged_tokenizer.h"
 #include "interchange/gguf/gguf_model.h"
 #include "interchange/gguf/gguf_rotary.h"
 #include "interchange/gguf/gguf_tokenizer.h"
-#include "interchange/gpt2_form.h"
-#include "interchange/kin_forms.h"
-#include "interchange/llama_form.h"
 #include "models/any_model.h"
 
 namespace heed {

@@ -8,10 +8,10 @@
 #include <cmath>
 
 #include "base/text/excerpt.h"
+#include "interchange/forms/gpt2_form.h"
+#include "interchange/forms/kin_forms.h"
+#include "interchange/forms/llama_form.h"
 #include "interchange/gguf/gguf_rotary.h"
-#include "interchange/gpt2_form.h"
-#include "interchange/kin_forms.h"
-#include "interchange/llama_form.h"
 #include "nn/head_pattern.h"
 
 namespace heed {

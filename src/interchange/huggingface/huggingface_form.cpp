@@ -8,7 +8,7 @@
 
 #include "base/errors.h"
 #include "interchange/config_differences.h"
-#include "interchange/huggingface/encoder_heads.h"
+#include "interchange/huggingface/families/encoder_heads.h"
 #include "models/any_model.h"
 
 namespace heed {

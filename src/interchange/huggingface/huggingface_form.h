@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "interchange/huggingface/family.h"
+#include "interchange/huggingface/families/family.h"
 
 namespace heed {
 

@@ -2,7 +2,7 @@
 
 #include "base/errors.h"
 #include "interchange/archive/safetensors_archive.h"
-#include "interchange/huggingface/family.h"
+#include "interchange/huggingface/families/family.h"
 #include "interchange/huggingface/generation_settings.h"
 #include "interchange/huggingface/sentence_modules.h"
 #include "interchange/pickle/pickle_archive.h"

@@ -6,7 +6,7 @@
 
 namespace heed {
 
-enum class Activation : uint8_t { none, relu, gelu, gelu_tanh, silu, tanh };
+enum class Activation : uint8_t { none, relu, gelu, gelu_tanh, silu, tanh, relu_squared };
 
 // d_before = d_y * dropout * act'(before). ReLU reads `y` instead: y > 0 says both that it was kept and that it was
 // positive. May be in place (d_before = d_y).

@@ -69,6 +69,21 @@ struct DividedLoss {
   View d_logits;  // of these columns, perhaps in the logits' memory; empty when no gradient is needed
 };
 
+// A loss that a share w of is the divergence from a teacher's distribution at the temperature T, from logits z and the
+// teacher's logits t (both capped already, where there are caps):
+//   p = softmax(t / T)    r = softmax(z / T)    g = (1 - s) onehot(target) + s / V
+//   loss = w T^2 (sum of p (log p - log r)) + (1 - w) (lse(z) - g.z)
+//   d_logits = w T (r - p) + (1 - w) (softmax(z) - g)    times 1 - (z / cap)^2 with a cap
+// losses: the loss, and lse(z) - z[target]. A negative target is ignored: loss 0, gradient 0.
+struct DistilLoss {
+  ConstView logits, teacher;  // master type [rows, vocabulary]
+  ConstView targets;          // i32 [1, rows]
+  double smoothing = 0.0, cap = 0.0;
+  double temperature = 1.0, weight = 0.5;
+  View losses;
+  View d_logits;  // storage type, perhaps in the logits' memory; empty when no gradient is needed
+};
+
 // The loss of each row, summed over its columns, with targets t (master type, of the logits' shape):
 //   sigmoid: log(1 + e^z) - t z    d_z = sigmoid(z) - t        squared: (z - t)^2 / 2    d_z = z - t
 // Both columns of `losses` get it.

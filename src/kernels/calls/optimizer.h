@@ -7,7 +7,9 @@
 
 namespace heed {
 
-enum class WeightDecay : uint8_t { coupled, decoupled };  // added to the gradient (Adam), or to the step (AdamW)
+// Added to the gradient (Adam), or to the step (AdamW); cautious: to the step where both go the same way, so that decay
+// never works against what the gradients ask for.
+enum class WeightDecay : uint8_t { coupled, decoupled, cautious };
 
 // Elements [first, first + count) of flat memory, and whether weight decay shrinks them.
 enum class Decays : uint8_t { no, yes };
@@ -20,6 +22,7 @@ struct ElementRange {
 //   g = gradient * min(1, max_norm / (norm + 1e-6))          coupled: g += decay * w
 //   m = b1 m + (1 - b1) g    v = b2 v + (1 - b2) g^2         decoupled: w -= rate * decay * w
 //   w -= rate * m / (1 - b1^n) / (sqrt(v / (1 - b2^n)) + epsilon)          n: updates applied, this one included
+// Cautious: decoupled where m w >= 0, with the new m and the old w; no decay elsewhere.
 // When the norm is not finite, nothing changes, and the update is not counted.
 struct AdamSweep {
   View weights;  // master type [1, n], as are the next three
@@ -47,13 +50,15 @@ struct MuonDirection {
   View direction;  // storage or master type [out, in]
 };
 
-// The last part: w -= rate * (scale * direction + decay * w). When the norm is not finite, nothing changes.
+// The last part: w -= rate * (scale * direction + decay * w), with cautious decay only where direction * w >= 0. When
+// the norm is not finite, nothing changes.
 struct MuonStep {
   View weights;            // master type [out, in]
   View copy;               // bf16 [out, in], or empty
   ConstView direction;     // storage or master type [out, in]
   ConstView squared_norm;  // f64 [1, 1]
   double learning_rate = 0.0, scale = 1.0, weight_decay = 0.0;
+  WeightDecay decay_kind = WeightDecay::decoupled;  // or cautious
 };
 
 }  // namespace heed

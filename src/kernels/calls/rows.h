@@ -1,7 +1,7 @@
 // The calls that look up, select or pool rows.
 #pragma once
 
-#include "heed/types/labels.h"
+#include "heed/types/reading/labels.h"
 #include "kernels/calls/weight.h"
 #include "kernels/calls/write.h"
 #include "kernels/dropout.h"

@@ -16,6 +16,8 @@ class PackedWeight {
   int64_t rows() const { return rows_; }
   int64_t columns() const { return columns_; }
   virtual int64_t bytes() const = 0;  // in memory
+  // Whether it holds integers, so that products round what they multiply to integers, too.
+  virtual bool holds_integers() const { return false; }
 
  private:
   int64_t rows_, columns_;

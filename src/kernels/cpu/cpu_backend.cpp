@@ -12,6 +12,7 @@
 #include "kernels/cpu/elementwise/gate.h"
 #include "kernels/cpu/elementwise/soft_cap.h"
 #include "kernels/cpu/linear_attention/linear_attention.h"
+#include "kernels/cpu/loss/distil_loss.h"
 #include "kernels/cpu/loss/divided_loss.h"
 #include "kernels/cpu/loss/label_loss.h"
 #include "kernels/cpu/loss/loss.h"
@@ -139,6 +140,7 @@ class CpuBackend final : public Backend, public ProcessorArithmetic {
   void logit_sums(const LogitSums& call) override { cpu::logit_sums(context_, call); }
   void divided_loss(const DividedLoss& call) override { cpu::divided_loss(context_, call); }
   void label_loss(const LabelLoss& call) override { cpu::label_loss(call); }
+  void distil_loss(const DistilLoss& call) override { cpu::distil_loss(context_, call); }
   void log_softmax(ConstView logits, View log_probs) override { cpu::log_softmax(context_, logits, log_probs); }
   void selected_log_softmax(const SelectedLogSoftmax& call) override { cpu::selected_log_softmax(context_, call); }
   void average_probabilities(const AverageProbabilities& call) override { cpu::average_probabilities(context_, call); }

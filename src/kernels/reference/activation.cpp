@@ -26,6 +26,8 @@ double activate(Activation activation, double x) {
       return x;
     case Activation::relu:
       return x > 0.0 ? x : 0.0;
+    case Activation::relu_squared:
+      return x > 0.0 ? x * x : 0.0;
     case Activation::gelu:
       return x * normal_distribution(x);
     case Activation::gelu_tanh:
@@ -44,6 +46,8 @@ double slope(Activation activation, double x) {
       return 1.0;
     case Activation::relu:
       return x > 0.0 ? 1.0 : 0.0;
+    case Activation::relu_squared:
+      return x > 0.0 ? 2.0 * x : 0.0;
     case Activation::gelu:
       return normal_distribution(x) + x * normal_density(x);
     case Activation::gelu_tanh: {

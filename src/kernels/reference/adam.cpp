@@ -54,10 +54,11 @@ void ReferenceBackend::adam(const AdamSweep& call) {
     double g = clip * gradients(0, i);
     if (call.decay_kind == WeightDecay::coupled) {
       g += decay * w;
-    } else {
-      w -= call.learning_rate * decay * w;
     }
     m = call.beta1 * m + (1.0 - call.beta1) * g;
+    if (call.decay_kind == WeightDecay::decoupled || (call.decay_kind == WeightDecay::cautious && m * w >= 0.0)) {
+      w -= call.learning_rate * decay * w;
+    }
     v = call.beta2 * v + (1.0 - call.beta2) * g * g;
     w -= call.learning_rate * (m / correction1) / (std::sqrt(v / correction2) + call.epsilon);
   }

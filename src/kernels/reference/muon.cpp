@@ -43,7 +43,8 @@ void ReferenceBackend::muon_step(const MuonStep& call) {
   for (int64_t r = 0; r < weights.rows(); ++r) {
     for (int64_t c = 0; c < weights.columns(); ++c) {
       double& w = weights(r, c);
-      w -= call.learning_rate * (call.scale * direction(r, c) + call.weight_decay * w);
+      const bool decays = call.decay_kind != WeightDecay::cautious || direction(r, c) * w >= 0.0;
+      w -= call.learning_rate * (call.scale * direction(r, c) + (decays ? call.weight_decay * w : 0.0));
     }
   }
   reference::write(weights, call.weights);

@@ -86,6 +86,7 @@ class ReferenceBackend final : public Backend {
   void logit_sums(const LogitSums& call) override;
   void divided_loss(const DividedLoss& call) override;
   void label_loss(const LabelLoss& call) override;
+  void distil_loss(const DistilLoss& call) override;
   void log_softmax(ConstView logits, View log_probs) override;
   void selected_log_softmax(const SelectedLogSoftmax& call) override;
   void average_probabilities(const AverageProbabilities& call) override;

@@ -37,6 +37,7 @@ struct PackedIntegers final : PackedWeight {
   PackedIntegers(const PackedIntegers& from, std::span<const int32_t> rows);
   int64_t group() const { return columns() / scales.shape()[1]; }
   int64_t bytes() const override { return values.bytes() + scales.bytes(); }
+  bool holds_integers() const override { return true; }
 
   Tensor values, scales;
   float input_scale = 0.0F;  // 0: each row has its own

@@ -84,6 +84,12 @@ void Trainables::store_base(Backend& backend, size_t index, ConstView value) {
   weight.borrow(part(copy, index), nullptr);
 }
 
+void Trainables::store_base(size_t index, std::unique_ptr<PackedWeight> packed) {
+  Weight& weight = weights_.all()[index];
+  ensure(treatments_[index] == WeightTreatment::of_base, "trainables", "{} is not of the base", weight.name());
+  weight.hold_for_training(std::move(packed));
+}
+
 int64_t Trainables::end(size_t weight) const {
   return offsets_[weight] + padded(weights_.all()[weight].shape().elements());
 }
@@ -196,10 +202,10 @@ void Trainables::initialize(Backend& backend, uint64_t seed) {
 void Trainables::initialize_base(Backend& backend, uint64_t seed) {
   std::vector<float> values;
   for (size_t i = 0; i < treatments_.size(); ++i) {
-    if (treatments_[i] != WeightTreatment::of_base) {
+    const Weight& weight = weights_.all()[i];
+    if (treatments_[i] != WeightTreatment::of_base || !weight.value().empty()) {
       continue;
     }
-    const Weight& weight = weights_.all()[i];
     const Shape& shape = weight.shape();
     values.resize(static_cast<size_t>(shape.elements()));
     weights_.initial_values(

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <memory>
 #include <string_view>
 
 #include "nn/weights/weights.h"
@@ -12,8 +13,8 @@ namespace heed {
 // What training does with a weight.
 enum class WeightTreatment : uint8_t {
   trained,
-  frozen,   // keeps its value, which is saved with those of the others
-  of_base,  // keeps its value, which is that of another model's file: has no master, only the run's precision
+  frozen,  // keeps its value, which is saved with those of the others
+  of_base,  // keeps its value, which is that of another model's file, in the run's precision or as packed there: no master
 };
 
 // A part of a trained weight, at most kMaxElements long: what ranks own, exchange and measure. `first` is its position
@@ -47,7 +48,9 @@ class Trainables {
   void initialize(Backend& backend, uint64_t seed);
   // The value of a weight of the base, in any type. It has none before.
   void store_base(Backend& backend, size_t weight, ConstView value);
-  // For measuring with untrained weights: the same values for the base.
+  // The same of a matrix that stays packed: products unpack it (ops/unpacked_weight.h).
+  void store_base(size_t weight, std::unique_ptr<PackedWeight> packed);
+  // For measuring with untrained weights: the same values for what has none of the base.
   void initialize_base(Backend& backend, uint64_t seed);
   // Copies the masters into the run's precision, after something other than the optimizer changed them.
   void refresh(Backend& backend);
@@ -69,7 +72,8 @@ class Trainables {
   void complete(Backend& backend, size_t weight);
 
   const Weights& weights() const { return weights_; }
-  Backend& backend() const { return backend_; }  // whose memory holds all of it
+  Backend& backend() const { return backend_; }   // whose memory holds all of it
+  DType precision() const { return precision_; }  // of what layers read, but for vectors
   WeightTreatment treatment_of(size_t weight) const { return treatments_[weight]; }
   // What is not trained is held everywhere.
   bool is_held(size_t weight) const { return held_[weight] || treatments_[weight] != WeightTreatment::trained; }

@@ -38,6 +38,10 @@ struct Initialization {
   double value(const Shape& shape, RandomKey key, int64_t index) const;
 };
 
+// How matrices that write to the residual stream begin: like others, or at zero, so that each layer begins as the
+// identity.
+enum class BranchStart : uint8_t { random, zero };
+
 // How a model's matrices are initialized: by Xavier, by the number of inputs, or normal with one deviation, and a
 // smaller one for matrices that write to the residual stream, so that its variance does not grow with depth.
 struct MatrixInitialization {
@@ -45,9 +49,12 @@ struct MatrixInitialization {
 
   Kind kind = Kind::xavier;
   double deviation = 0.0, residual_deviation = 0.0;  // of normal
+  BranchStart branches = BranchStart::random;        // what the residual stream gets at first
 
   Initialization inner(int64_t parts = 1) const { return with(deviation, parts); }
-  Initialization residual() const { return with(residual_deviation, 1); }
+  Initialization residual() const {
+    return branches == BranchStart::zero ? Initialization::zeros() : with(residual_deviation, 1);
+  }
 
  private:
   Initialization with(double deviation_of_normal, int64_t parts) const {

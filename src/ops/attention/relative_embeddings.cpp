@@ -12,6 +12,7 @@
 #include "kernels/calls/linear.h"
 #include "ops/rows/linear.h"
 #include "ops/tape.h"
+#include "ops/unpacked_weight.h"
 
 namespace heed {
 namespace {
@@ -28,9 +29,10 @@ Var relative_keys(Pass& pass, const Columns& queries, const Weight& embeddings, 
   require(heads > 0 && queries.count == heads * embeddings.shape()[1], "relative_keys",
           "{} heads of queries {} against {} {}", heads, queries.value(), embeddings.name(), embeddings.shape());
   Var scores(pass.allocate_master({queries.var.rows(), heads * distances}), queries.var.first_row());
+  const UnpackedWeight unpacked(pass.backend(), embeddings, queries.value().type());
   for (int64_t head = 0; head < heads; ++head) {
     pass.backend().linear({.x = columns_of_head(queries.value(), heads, head),
-                           .weight = embeddings.value(),
+                           .weight = unpacked.view(),
                            .y = columns_of_head(scores.value(), heads, head)});
   }
   scores.want_gradient_only_if(queries.var.wants_gradient() || embeddings.is_trained());
@@ -55,12 +57,13 @@ void RelativeKeysOp::backward(Backend& backend) {
   }
   // Products take gradients in the storage type.
   Tensor d_scores({scores.rows(), scores.columns() / heads}, q.type(), backend.arena());
+  const UnpackedWeight unpacked(backend, *embeddings, q.type());
   for (int64_t head = 0; head < heads; ++head) {
     backend.copy(columns_of_head(scores.gradient(), heads, head), d_scores.view());
     linear_weight_gradient(backend, {embeddings}, d_scores.view(), columns_of_head(q, heads, head));
     if (!d_queries.empty()) {
       backend.linear_input_gradient({.d_y = d_scores.view(),
-                                     .weight = embeddings->value(),
+                                     .weight = unpacked.view(),
                                      .d_x = columns_of_head(d_queries, heads, head),
                                      .write = Write::add});
     }
@@ -74,13 +77,12 @@ Tensor add_relative_values(Pass& pass, const Tensor& mass, const Weight& embeddi
   Tensor stored = pass.allocate(mass.shape());
   backend.copy(mass.view(), stored.view());
   const Tensor before = pass.allocate_master({output.rows(), width});
+  const UnpackedWeight unpacked(backend, embeddings, stored.type());
   for (int64_t head = 0; head < heads; ++head) {
     const View own = columns_of_head(output, heads, head);
     backend.copy(own, before.view());
-    backend.linear({.x = columns_of_head(stored.view(), heads, head),
-                    .weight = embeddings.value(),
-                    .bias = before.view(),
-                    .y = own});
+    backend.linear(
+        {.x = columns_of_head(stored.view(), heads, head), .weight = unpacked.view(), .bias = before.view(), .y = own});
   }
   return stored;
 }
@@ -88,10 +90,11 @@ Tensor add_relative_values(Pass& pass, const Tensor& mass, const Weight& embeddi
 Tensor relative_values_backward(Backend& backend, const Weight& embeddings, ConstView mass, ConstView d_output) {
   const int64_t heads = d_output.columns() / embeddings.shape()[0];
   Tensor d_mass({mass.rows(), mass.columns()}, backend.master_type(), backend.arena());
+  const UnpackedWeight unpacked(backend, embeddings, d_output.type());
   for (int64_t head = 0; head < heads; ++head) {
     const ConstView d_own = columns_of_head(d_output, heads, head);
     backend.linear_input_gradient(
-        {.d_y = d_own, .weight = embeddings.value(), .d_x = columns_of_head(d_mass.view(), heads, head)});
+        {.d_y = d_own, .weight = unpacked.view(), .d_x = columns_of_head(d_mass.view(), heads, head)});
     linear_weight_gradient(backend, {&embeddings}, d_own, columns_of_head(mass, heads, head));
   }
   return d_mass;

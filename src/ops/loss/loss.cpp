@@ -4,10 +4,13 @@
 //   d_z = u (p - q)    d_x = d_z W    d_W = d_z^T x    d_b = sum over rows of d_z
 // With a cap, y = cap tanh(z / cap) takes the place of z in p and in the loss, and d_z = u (p - q) (1 - (y / cap)^2).
 // output_loss computes all of it in forward, a block of rows at a time, while the block's p - q is in memory, and saves
-// only d_x: neither the logits of all rows nor their gradients ever exist. cross_entropy, whose logits exist already,
-// saves p - q.
+// only d_x: neither the logits of all rows nor their gradients ever exist. A packed W of a base is unpacked once for all
+// blocks. cross_entropy, whose logits exist already, saves p - q.
 // Where ranks divide the vocabulary, each has some columns of z, and d_x = the sum over the ranks of d_z W. Of a block
 // of rows they exchange the maximum, the sum of e^(z - maximum), the sum of z and z[target], four numbers for each row.
+// A student's loss, against a teacher's distribution p at the temperature T, with r = softmax(z / T):
+//   loss = w T^2 KL(p || r) + (1 - w) (lse(z) - q.z)    d_z = u (w T (r - p) + (1 - w) (softmax(z) - q))
+// The teacher's logits too are there for a block of rows at a time, and only d_x is saved.
 #include "ops/loss/loss.h"
 
 #include <algorithm>
@@ -17,8 +20,11 @@
 #include "base/rounding.h"
 #include "kernels/calls/elements.h"
 #include "kernels/calls/linear.h"
+#include "kernels/calls/loss.h"
 #include "kernels/calls/rows.h"
+#include "ops/loss/lesson.h"
 #include "ops/tape.h"
+#include "ops/unpacked_weight.h"
 
 namespace heed {
 namespace {
@@ -78,17 +84,18 @@ struct LossRows {
 
 struct Projection {
   LinearWeights output;
+  WeightView weight;  // the output's, as products read it
   LossOptions options;
 };
 
 // While recording: adds the gradients of the weights by a block of rows, and writes that of the rows if they want one.
-void add_gradients(const Pass& pass, const LinearWeights& output, ConstView d_z, ConstView x, View d_x) {
+void add_gradients(const Pass& pass, const Projection& projection, ConstView d_z, ConstView x, View d_x) {
   if (!pass.recording()) {
     return;
   }
-  linear_weight_gradient(pass.backend(), output, d_z, x, pass.tape().loss_scale());
+  linear_weight_gradient(pass.backend(), projection.output, d_z, x, pass.tape().loss_scale());
   if (!d_x.empty()) {
-    input_gradient(pass, d_z, output.weight->value(), d_x);
+    input_gradient(pass, d_z, projection.weight, d_x);
   }
 }
 
@@ -113,7 +120,7 @@ Tensor project_whole(const Pass& pass, const LossRows& rows, const Projection& p
     const View d_z = pass.recording() ? d_logits.view().row_range(0, length) : View();
     backend.output_loss({
         .x = x,
-        .weight = output.weight->value(),
+        .weight = projection.weight,
         .bias = output.bias == nullptr ? ConstView() : output.bias->vector(),
         .targets = targets.view().column_range(first, length),
         .smoothing = static_cast<double>(projection.options.smoothing.value),
@@ -121,14 +128,14 @@ Tensor project_whole(const Pass& pass, const LossRows& rows, const Projection& p
         .losses = rows.losses.row_range(first, length),
         .d_logits = d_z,
     });
-    add_gradients(pass, output, d_z, x, d_x.empty() ? View() : d_x.view().row_range(first, length));
+    add_gradients(pass, projection, d_z, x, d_x.empty() ? View() : d_x.view().row_range(first, length));
   }
   return d_x;
 }
 
 // z = x W^T + b, perhaps capped, of the columns that this rank has.
 void own_logits(Backend& backend, ConstView x, const Projection& projection, View logits) {
-  const WeightView weight = projection.output.weight->value();
+  const WeightView& weight = projection.weight;
   const ConstView bias = projection.output.bias == nullptr ? ConstView() : projection.output.bias->vector();
   const int64_t part = rows_multiplied_at_once(weight);
   for (int64_t first = 0; first < logits.columns(); first += part) {
@@ -184,7 +191,7 @@ Tensor project_divided(const Pass& pass, const LossRows& rows, const Projection&
         .losses = rows.losses.row_range(first, length),
         .d_logits = d_z,
     });
-    add_gradients(pass, output, d_z, x, d_x.empty() ? View() : d_x.view().row_range(first, length));
+    add_gradients(pass, projection, d_z, x, d_x.empty() ? View() : d_x.view().row_range(first, length));
   }
   if (!d_x.empty()) {
     divided.parts().sum(backend, d_x.view());
@@ -192,7 +199,55 @@ Tensor project_divided(const Pass& pass, const LossRows& rows, const Projection&
   return d_x;
 }
 
+// The same against a teacher's distribution.
+Tensor project_taught(const Pass& pass, const LossRows& rows, const Projection& projection, const Lesson& lesson) {
+  const LinearWeights& output = projection.output;
+  Backend& backend = pass.backend();
+  const int64_t count = rows.x.rows(), vocabulary = output.weight->shape()[0];
+  require(lesson.x.rows() == count && lesson.output.weight->shape()[0] == vocabulary, "output_loss",
+          "a lesson of {} rows over {} tokens for {} rows over {}", lesson.x.rows(), lesson.output.weight->shape()[0],
+          count, vocabulary);
+  const int64_t block_rows = rows_of_loss_block({count, vocabulary}, backend.master_type());
+  const Tensor targets = pass.indices(rows.targets);
+  const Tensor logits = pass.allocate_master({block_rows, vocabulary});
+  const bool in_place = pass.storage() == logits.type();
+  Tensor d_x, d_logits;
+  if (pass.recording() && rows.wants_gradient) {
+    d_x = pass.allocate({count, rows.x.columns()});
+  }
+  if (pass.recording() && !in_place) {
+    d_logits = pass.allocate({block_rows, vocabulary});
+  }
+  Pass reading = Pass::infer(backend, pass.storage());
+  for (int64_t first = 0; first < count; first += block_rows) {
+    const int64_t length = std::min(block_rows, count - first);
+    const ConstView x = rows.x.row_range(first, length);
+    const View z = logits.view().row_range(0, length);
+    const View d_z = !pass.recording() ? View() : in_place ? z : d_logits.view().row_range(0, length);
+    own_logits(backend, x, projection, z);
+    const Var taught_rows(pass.allocate({length, lesson.x.columns()}, lesson.x.type()), 0);
+    backend.copy(lesson.x.value().row_range(first, length), taught_rows.value());
+    const Logits taught = output_logits(reading, Hidden(taught_rows), lesson.output, lesson.cap);
+    backend.distil_loss({
+        .logits = z,
+        .teacher = taught.var().value(),
+        .targets = targets.view().column_range(first, length),
+        .smoothing = static_cast<double>(projection.options.smoothing.value),
+        .cap = projection.options.cap.value,
+        .temperature = lesson.temperature,
+        .weight = lesson.weight,
+        .losses = rows.losses.row_range(first, length),
+        .d_logits = d_z,
+    });
+    add_gradients(pass, projection, d_z, x, d_x.empty() ? View() : d_x.view().row_range(first, length));
+  }
+  return d_x;
+}
+
 Tensor project(const Pass& pass, const LossRows& rows, const Projection& projection) {
+  if (pass.learned() != nullptr) {
+    return project_taught(pass, rows, projection, *pass.learned());
+  }
   return projection.options.divided.is_divided() ? project_divided(pass, rows, projection)
                                                  : project_whole(pass, rows, projection);
 }
@@ -233,6 +288,18 @@ class SelectedRows {
   std::vector<int32_t> targets_;
 };
 
+// What a teacher predicts for the rows that count.
+Var lesson_rows(const Pass& pass, const Var& x, const Targets& targets, std::span<const int32_t> counted) {
+  if (static_cast<int64_t>(counted.size()) == x.rows()) {
+    return x;
+  }
+  const SelectedRows selected(pass, x, targets, counted);
+  const LossRows rows = selected.rows();
+  Var kept(pass.allocate({rows.x.rows(), rows.x.columns()}, x.type()), 0);
+  pass.backend().copy(rows.x, kept.value());
+  return kept;
+}
+
 }  // namespace
 
 double smoothed_target_entropy(int64_t vocabulary, Smoothing smoothing) {
@@ -267,7 +334,8 @@ double TokenLosses::total(int64_t column) const {
 }
 
 double TokenLosses::total_divergence() const {
-  return total_smoothed() - static_cast<double>(counted_) * smoothed_target_entropy(vocabulary_, smoothing_);
+  return total_smoothed() -
+         share_of_targets_ * static_cast<double>(counted_) * smoothed_target_entropy(vocabulary_, smoothing_);
 }
 
 int64_t rows_of_loss_block(const LogitsShape& logits, DType storage) {
@@ -283,9 +351,20 @@ TokenLosses output_loss(Pass& pass, const Hidden& x, LinearWeights output, const
   const int64_t vocabulary = options.divided.tokens(output.weight->shape()[0]);
   require_targets(targets, hidden.rows(), vocabulary, options.smoothing, "output_loss");
 
-  const Projection projection{output, options};
+  const bool taught = pass.learned() != nullptr, teaches = pass.given() != nullptr;
+  ensure(!options.divided.is_divided() || (!taught && !teaches), "output_loss", "a lesson over a divided vocabulary");
   auto losses = std::make_shared<Tensor>(pass.allocate_master({hidden.rows(), 2}));
   const std::vector<int32_t> counted = counted_rows(targets);
+  if (teaches) {
+    Lesson& lesson = *pass.given();
+    lesson.x = lesson_rows(pass, hidden, targets, counted);
+    lesson.output = output;
+    lesson.cap = options.cap;
+    pass.backend().fill(losses->view(), 0.0);
+    return {pass.backend(), std::move(losses), targets.counted(), vocabulary, options.smoothing};
+  }
+  const UnpackedWeight weight(pass.backend(), *output.weight, pass.storage());
+  const Projection projection{output, weight.view(), options};
   if (static_cast<int64_t>(counted.size()) == hidden.rows()) {
     Tensor d_x = project(pass, {hidden.value(), hidden.wants_gradient(), targets.ids(), losses->view()}, projection);
     if (!d_x.empty()) {
@@ -301,7 +380,8 @@ TokenLosses output_loss(Pass& pass, const Hidden& x, LinearWeights output, const
       pass.tape().record(OutputLossOp{hidden, pass.indices(counted), std::move(d_x)});
     }
   }
-  return {pass.backend(), std::move(losses), targets.counted(), vocabulary, options.smoothing};
+  return {pass.backend(), std::move(losses), targets.counted(),
+          vocabulary,     options.smoothing, taught ? 1.0 - pass.learned()->weight : 1.0};
 }
 
 TokenLosses cross_entropy(Pass& pass, const Logits& logits, const Targets& targets, Smoothing smoothing) {

@@ -13,12 +13,13 @@ namespace heed {
 class TokenLosses {
  public:
   TokenLosses(Backend& backend, std::shared_ptr<const Tensor> losses, int64_t counted, int64_t vocabulary,
-              Smoothing smoothing)
+              Smoothing smoothing, double share_of_targets = 1.0)
       : backend_(&backend),
         losses_(std::move(losses)),
         counted_(counted),
         vocabulary_(vocabulary),
-        smoothing_(smoothing) {}
+        smoothing_(smoothing),
+        share_of_targets_(share_of_targets) {}
 
   int64_t rows() const { return losses_->shape()[0]; }
   int64_t counted() const { return counted_; }
@@ -28,7 +29,8 @@ class TokenLosses {
   // Sums over the counted rows, in order, in double.
   double total_smoothed() const { return total(0); }
   double total_negative_log_likelihood() const { return total(1); }
-  // KL(q || p): the smoothed loss minus the entropy of q, which no model can get below.
+  // KL(q || p): the smoothed loss minus the entropy of q, which no model can get below. Where a teacher has a share of
+  // the loss, that entropy counts for the rest.
   double total_divergence() const;
 
  private:
@@ -41,6 +43,7 @@ class TokenLosses {
   mutable std::shared_ptr<const Tensor> losses_;
   int64_t counted_, vocabulary_;
   Smoothing smoothing_;
+  double share_of_targets_;
 };
 
 // Entropy of the smoothed target over a vocabulary, in nats.
@@ -60,7 +63,8 @@ struct LossOptions {
 // z = x W^T + b, a block of rows at a time. While recording, gradients are computed here already: those of the weights
 // are added at once, times the tape's loss scale, and x's is saved for Tape::backward. Rows whose target is ignored are
 // skipped. With a cap, the loss is that of cap * tanh(z / cap). Where ranks divide the vocabulary, `output` is this
-// rank's rows, and all ranks get the losses over the whole and the whole gradient of x.
+// rank's rows, and all ranks get the losses over the whole and the whole gradient of x. In the pass of a teacher or a
+// student (ops/loss/lesson.h), with a whole vocabulary: the lesson, or the loss against it.
 TokenLosses output_loss(Pass& pass, const Hidden& x, LinearWeights output, const Targets& targets,
                         const LossOptions& options);
 inline TokenLosses output_loss(Pass& pass, const Hidden& x, LinearWeights output, const Targets& targets,

@@ -26,7 +26,8 @@ std::unique_ptr<PackedWeight> selected(const Pass& pass, const WeightView& weigh
 }  // namespace
 
 OutputRows::OutputRows(const Pass& pass, const LinearWeights& output, std::span<const int32_t> rows) {
-  ensure(!pass.recording() && output.weight->low_rank() == nullptr, "output rows", "are not for training");
+  ensure(!pass.recording() && output.weight->low_rank() == nullptr && !output.weight->is_unpacked_for_products(),
+         "output rows", "are not for training");
   require(!rows.empty(), "output rows", "no row of {} is chosen", output.weight->name());
   for (const int32_t row : rows) {
     require(row >= 0 && row < output.weight->shape()[0], "output rows", "row {} is outside {} {}", row,

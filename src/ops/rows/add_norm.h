@@ -1,6 +1,8 @@
 // sum = residual + dropout(branch); normed = norm(sum) * gain + bias.
 #pragma once
 
+#include <vector>
+
 #include "kernels/calls/norm.h"
 #include "ops/pass.h"
 #include "ops/var.h"
@@ -22,6 +24,7 @@ bool is_trained(const NormWeights& weights);
 // the same.
 struct Stream {
   Var residual, normed;
+  std::vector<Var> earlier = {};  // outputs of layers that later ones will add, the last of them first
 };
 
 Stream add_norm(Pass& pass, const Var& residual, const Var& branch, const NormWeights& weights,

@@ -1,13 +1,15 @@
 // y = dropout(act(z)), z = x W^T + b. A low-rank addition to W takes the place of b, and includes it
 // (ops/rows/low_rank.h). With m the dropout factors (0 or 1 / (1 - p)):
 //   d_z = d_y * m * act'(z)    d_x = d_z W    d_W = d_z^T x    d_b = sum over rows of d_z
-// Saves x. For ReLU also y: y > 0 says that z was positive and not dropped. For the other activations also z.
+// Saves x. For ReLU also y: y > 0 says that z was positive and not dropped. For the other activations also z. A packed W
+// of a base is unpacked once for x W^T, and again for d_z W.
 #include "ops/rows/linear.h"
 
 #include "kernels/calls/linear.h"
 #include "ops/rows/low_rank.h"
 #include "ops/tape.h"
 #include "ops/trainable.h"
+#include "ops/unpacked_weight.h"
 
 namespace heed {
 namespace {
@@ -49,9 +51,10 @@ Var linear(Pass& pass, const Var& x, LinearWeights weights, const LinearOptions&
     bias = added.view();
   }
   const Dropout dropout = pass.dropout(options.dropout, x.first_row());
+  const UnpackedWeight weight(pass.backend(), *weights.weight, x.type());
   pass.backend().linear({
       .x = x.value(),
-      .weight = weights.weight->value(),
+      .weight = weight.view(),
       .bias = bias,
       .activation = options.activation,
       .dropout = dropout,
@@ -106,7 +109,8 @@ void LinearOp::backward(Backend& backend) {
     return;
   }
   const Var::Slot d_x = x.gradient_slot(backend);
-  backend.linear_input_gradient({.d_y = d_y, .weight = weights.weight->value(), .d_x = d_x.view, .write = d_x.write});
+  const UnpackedWeight weight(backend, *weights.weight, x.type());
+  backend.linear_input_gradient({.d_y = d_y, .weight = weight.view(), .d_x = d_x.view, .write = d_x.write});
 }
 
 }  // namespace heed

@@ -1,7 +1,7 @@
 // One row for each sequence.
 #pragma once
 
-#include "heed/types/labels.h"
+#include "heed/types/reading/labels.h"
 #include "ops/pass.h"
 #include "ops/var.h"
 #include "tensor/segments.h"

@@ -9,6 +9,15 @@
 namespace heed {
 namespace {
 
+// Why some layers have to stay in one stage; empty: they need not.
+std::string_view tie_between_layers(const ModelConfig& config) {
+  return config.has_relative_bias()                  ? "share relative biases"
+         : config.shared_layers == SharedLayers::yes ? "are the same"
+         : config.skips == Skips::mirrored           ? "add other layers' outputs"
+         : config.has_value_embeddings()             ? "share value embeddings"
+                                                     : "";
+}
+
 int64_t layers_of(const ModelConfig& config) {
   return config.layers_of(Stack::encoder) + config.layers_of(Stack::decoder);
 }
@@ -66,12 +75,11 @@ std::vector<std::string> obstacles(const Layout& layout, const ModelConfig& conf
   if (layout.pipeline > layers) {
     found.push_back(fmt::format("pipeline {} is more than the model's {} layer{}", layout.pipeline, layers,
                                 layers == 1 ? "" : "s"));
-  } else if (layout.pipeline > 1 && (config.has_relative_bias() || config.shared_layers == SharedLayers::yes)) {
+  } else if (layout.pipeline > 1 && !tie_between_layers(config).empty()) {
     try {
       (void)StagePlan(config, layout.pipeline);
     } catch (const ConfigError&) {
-      found.push_back(fmt::format("pipeline {} divides layers that {}", layout.pipeline,
-                                  config.has_relative_bias() ? "share relative biases" : "are the same"));
+      found.push_back(fmt::format("pipeline {} divides layers that {}", layout.pipeline, tie_between_layers(config)));
     }
   }
   for (std::string& obstacle : obstacles_to_parts(config, layout.tensor)) {

@@ -24,8 +24,9 @@ static_assert(std::atomic<uint64_t>::is_always_lock_free && std::atomic<int64_t>
 
 namespace {
 
-constexpr size_t kPage = 4096;
-constexpr size_t kHeadBytes = round_up(SharedSection::kRings * sizeof(SharedRingHead), kPage);
+constexpr size_t kLargestPage = size_t{64} << 10;  // ARM's systems have 4, 16 or 64 KiB
+constexpr size_t kHeadBytes = round_up(SharedSection::kRings * sizeof(SharedRingHead), kLargestPage);
+static_assert(SharedSection::kSlotBytes % kLargestPage == 0);
 
 }  // namespace
 

@@ -39,6 +39,9 @@ class ParameterCounts {
     return sum(
         [&](const WeightIdentity& weight) { return weight.is_of(stack) && !weight.place.layer && weight.has(role); });
   }
+  int64_t of_skips(Stack stack) const {
+    return sum([&](const WeightIdentity& weight) { return weight.is_of(stack) && weight.has(WeightRole::skip_norm); });
+  }
   int64_t of_head_layer() const {
     return sum([](const WeightIdentity& weight) {
       return weight.has(WeightRole::head_layer) || weight.has(WeightRole::head_norm);
@@ -277,7 +280,9 @@ class Diagram {
                                    : self_attention_facts(config_, stack),
             .parameters = counts_.of_sublayer(stack, part),
             .layers = own_layers(stack),
-            .widths = (feeds_forward ? config_.inner.is_uniform() : config_.key_value_heads.is_uniform())
+            .widths = (feeds_forward
+                           ? config_.inner.is_uniform()
+                           : config_.key_value_heads.is_uniform() && (crosses || config_.value_embeddings.is_uniform()))
                           ? DiagramBox::Layers::alike
                           : DiagramBox::Layers::different};
   }
@@ -320,6 +325,12 @@ class Diagram {
     const int64_t shared = counts_.beside_layers(one, WeightRole::relative_bias);
     if (shared > 0) {
       column.line({"Relative bias of all layers", {}, shared, 1}, "norm");
+    }
+    if (const int64_t values = counts_.beside_layers(one, WeightRole::value_embedding); values > 0) {
+      column.line({"Value embeddings", {}, values, 1}, "norm");
+    }
+    if (const int64_t skips = counts_.of_skips(one); skips > 0) {
+      column.line({"Skips to mirrored layers", {}, skips, 1}, "norm");
     }
     const double from = column.height();
     if (config_.layers_of(one) > 0) {

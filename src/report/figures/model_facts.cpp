@@ -168,6 +168,9 @@ Facts self_attention_facts(const ModelConfig& config, Stack stack) {
   Facts facts = head_facts(config);
   append(facts, pattern_facts(config, stack));
   append(facts, position_facts(config));
+  if (config.has_value_embeddings()) {
+    facts.emplace_back("value embeddings");
+  }
   append(facts, score_facts(config));
   return facts;
 }

@@ -52,9 +52,9 @@ std::string_view beginning(std::string_view text, double most) {
   return text.substr(0, bytes);
 }
 
-class Lines {
+class BrokenLines {
  public:
-  explicit Lines(double columns) : columns_(columns) {}
+  explicit BrokenLines(double columns) : columns_(columns) {}
 
   void add(std::string_view piece) {
     if (columns_of(line_) + columns_of(without_end_spaces(piece)) > columns_) {
@@ -96,7 +96,7 @@ std::vector<std::string> lines_of(const std::vector<std::string>& facts, const F
   for (const std::string& fact : facts) {
     text += text.empty() ? fact : ", " + fact;
   }
-  Lines lines(width / (font.character * font.size));
+  BrokenLines lines(width / (font.character * font.size));
   for (std::string_view rest = text; !rest.empty();) {
     const size_t end = rest.find_first_of(" +");
     const std::string_view piece = rest.substr(0, end == std::string_view::npos ? end : end + 1);

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "heed/types/labeled_files.h"
+#include "heed/types/reading/labeled_files.h"
 #include "models/any_model.h"
 #include "report/figures/head_figures.h"
 #include "report/run/samples.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "data/lines/line_reader.h"
-#include "decode/texts/translation_frame.h"
+#include "decode/texts/translation/translation_frame.h"
 #include "ops/loss/loss.h"
 #include "report/figures/tokens_and_maps.h"
 #include "text/token_ids.h"

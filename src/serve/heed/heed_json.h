@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "heed/types/generation.h"
-#include "heed/types/token_scores.h"
-#include "heed/types/writing_rules.h"
+#include "heed/types/writing/generation.h"
+#include "heed/types/writing/token_scores.h"
+#include "heed/types/writing/writing_rules.h"
 #include "serve/call.h"
 
 namespace heed::serve {

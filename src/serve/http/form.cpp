@@ -1,6 +1,7 @@
 #include "serve/http/form.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "serve/http/url.h"
 #include "serve/request_error.h"
@@ -77,6 +78,13 @@ FormFields parse_parts(std::string_view body, std::string_view boundary) {
   return fields;
 }
 
+// What stands before the separator, and what stands after it.
+std::pair<std::string_view, std::string_view> split_once(std::string_view text, char separator) {
+  const size_t at = text.find(separator);
+  return at == std::string_view::npos ? std::pair(text, std::string_view())
+                                      : std::pair(text.substr(0, at), text.substr(at + 1));
+}
+
 // "a%20b+c" is "a b c".
 std::string decoded(std::string_view text) {
   std::string spaced(text);
@@ -89,14 +97,13 @@ std::string decoded(std::string_view text) {
 FormFields parse_form(std::string_view text) {
   FormFields fields;
   while (!text.empty()) {
-    const size_t end = std::min(text.find('&'), text.size());
-    const std::string_view pair = text.substr(0, end);
-    const size_t equals = std::min(pair.find('='), pair.size());
+    const auto [pair, others] = split_once(text, '&');
     if (!pair.empty()) {
+      const auto [name, value] = split_once(pair, '=');
       require_room(fields);
-      fields.emplace_back(decoded(pair.substr(0, equals)), decoded(pair.substr(std::min(equals + 1, pair.size()))));
+      fields.emplace_back(decoded(name), decoded(value));
     }
-    text.remove_prefix(std::min(end + 1, text.size()));
+    text = others;
   }
   return fields;
 }

@@ -1,7 +1,7 @@
 // The field "logit_bias", of all interfaces that write texts.
 #pragma once
 
-#include "heed/types/generation.h"
+#include "heed/types/writing/generation.h"
 #include "serve/json/fields.h"
 
 namespace heed::serve {

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "heed/types/drafting.h"
 #include "heed/types/inference.h"
+#include "heed/types/writing/drafting.h"
 
 namespace heed::serve {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "heed/types/generation.h"
+#include "heed/types/writing/generation.h"
 #include "serve/call.h"
 
 namespace heed::serve::openai {

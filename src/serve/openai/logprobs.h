@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "heed/types/generation.h"
+#include "heed/types/writing/generation.h"
 #include "serve/json/fields.h"
 
 namespace heed::serve::openai {

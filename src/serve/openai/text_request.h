@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "heed/types/generation.h"
+#include "heed/types/writing/generation.h"
 #include "serve/call.h"
 #include "serve/openai/answers.h"
 

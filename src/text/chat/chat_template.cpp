@@ -12,8 +12,8 @@ bool is_assistant(const Value& message) {
   if (dict == nullptr) {
     return false;
   }
-  const auto role = dict->texts.find("role");
-  const std::string* text = role == dict->texts.end() ? nullptr : dict->items[role->second].second.text();
+  const Value* role = dict->find("role");
+  const std::string* text = role == nullptr ? nullptr : role->text();
   return text != nullptr && *text == "assistant";
 }
 

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "base/errors.h"
-#include "text/chat/template/json.h"
+#include "text/chat/template/values/json.h"
 
 namespace heed {
 namespace {
@@ -13,11 +13,6 @@ using chat::Dict;
 using chat::List;
 using chat::None;
 using chat::Value;
-
-const Value* value_of(const Dict& dict, std::string_view key) {
-  const auto found = dict.texts.find(key);
-  return found == dict.texts.end() ? nullptr : &dict.items[found->second].second;
-}
 
 // A text, or a list of parts.
 void require_content(const Value& content, std::string_view where, std::string_view message) {
@@ -29,10 +24,10 @@ void require_content(const Value& content, std::string_view where, std::string_v
                        chat::type_name(content));
   for (size_t i = 0; i < parts->items.size(); ++i) {
     const Dict* part = parts->items[i].dict();
-    const Value* type = part == nullptr ? nullptr : value_of(*part, "type");
+    const Value* type = part == nullptr ? nullptr : part->find("type");
     require<FormatError>(type != nullptr && type->text() != nullptr, where,
                          "{}: part {} of \"content\" is not an object with a \"type\"", message, i + 1);
-    const Value* text = value_of(*part, "text");
+    const Value* text = part->find("text");
     require<FormatError>(*type->text() != "text" || (text != nullptr && text->text() != nullptr), where,
                          "{}: part {} of \"content\" has the type \"text\" and no \"text\"", message, i + 1);
   }
@@ -41,14 +36,14 @@ void require_content(const Value& content, std::string_view where, std::string_v
 void require_message(const Value& value, std::string_view where, std::string_view name) {
   const Dict* message = value.dict();
   require<FormatError>(message != nullptr, where, "{} is {}, expected an object", name, chat::type_name(value));
-  const Value* role = value_of(*message, "role");
+  const Value* role = message->find("role");
   require<FormatError>(role != nullptr, where, "{} has no \"role\"", name);
   require<FormatError>(role->text() != nullptr && !role->text()->empty(), where, "{}: \"role\" is not a text, or empty",
                        name);
-  const Value* calls = value_of(*message, "tool_calls");
+  const Value* calls = message->find("tool_calls");
   require<FormatError>(calls == nullptr || calls->list() != nullptr || calls->is<None>(), where,
                        "{}: \"tool_calls\" is not a list", name);
-  const Value* content = value_of(*message, "content");
+  const Value* content = message->find("content");
   require<FormatError>(content != nullptr || (calls != nullptr && calls->list() != nullptr), where,
                        "{} has no \"content\"", name);
   if (content != nullptr) {

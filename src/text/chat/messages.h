@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "heed/types/chat.h"
-#include "text/chat/template/value.h"
+#include "text/chat/template/values/value.h"
 
 namespace heed {
 

@@ -269,6 +269,16 @@ class PipelineTokenizer final : public HuggingFaceTokenizer {
   }
 
   bool takes_lines() const override { return true; }
+  std::vector<TextSpan> origins(std::string_view text) const override {
+    constexpr EncodeOptions kOptions{.special = huggingface::SpecialText::literal,
+                                     .frame = huggingface::Frame::bare,
+                                     .offsets = huggingface::Offsets::bytes};
+    std::vector<TextSpan> spans;
+    for (const huggingface::ByteRange& range : encode_text(text, kOptions).offsets) {
+      spans.push_back({range.begin, range.end});
+    }
+    return spans;
+  }
 
   // The file's normalizer is a part of encoding: applied twice, some would change the text twice.
   std::string normalize(std::string_view text) const override {

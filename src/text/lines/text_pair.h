@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "heed/types/labels.h"
+#include "heed/types/reading/labels.h"
 
 namespace heed {
 

@@ -32,6 +32,22 @@ std::string replace_all(std::string_view text, std::string_view from, std::strin
   return result.append(text.substr(begin));
 }
 
+// normalize_for_sentencepiece(), with where its parts came from.
+TracedText traced_for_sentencepiece(std::string_view text, Normalization normalization) {
+  TracedText traced = normalize_traced(text, normalization);
+  TextOrigins::Change change(traced.origins);
+  size_t begin = 0;
+  for (size_t at = traced.text.find(kSpace); at != std::string::npos; at = traced.text.find(kSpace, begin)) {
+    change.keep(at - begin);
+    change.replace(kSpace.size(), 1);
+    begin = at + kSpace.size();
+  }
+  change.keep(traced.text.size() - begin);
+  change.finish();
+  traced.text = replace_all(traced.text, kSpace, " ");
+  return traced;
+}
+
 // The normalization of a model trained by heed; nullopt for one from elsewhere.
 std::optional<Normalization> read_note(const SentencePieceModel& model, std::string_view bytes,
                                        std::string_view where) {
@@ -117,6 +133,21 @@ class SentencePieceTokenizer final : public Tokenizer {
 
   std::string normalize(std::string_view text) const override {
     return own_ ? normalize_for_sentencepiece(text, *own_) : heed::normalize(text, {.form = NormalForm::none});
+  }
+
+  // Where bytes spell a character, SentencePiece gives all of it to the last one.
+  std::vector<TextSpan> origins(std::string_view text) const override {
+    const TracedText traced = own_ ? traced_for_sentencepiece(text, *own_) : normalize_traced(text, {NormalForm::none});
+    const sentencepiece::ImmutableSentencePieceText found = processor_->EncodeAsImmutableProto(traced.text);
+    std::vector<TextSpan> spans(found.pieces_size());
+    size_t end = 0;
+    for (size_t i = found.pieces_size(); i > 0; --i) {
+      const auto piece = found.pieces(static_cast<int>(i - 1));
+      const bool is_part = piece.begin() == piece.end() && processor_->IsByte(static_cast<int>(piece.id()));
+      end = is_part ? std::max<size_t>(end, piece.end()) : piece.end();
+      spans[i - 1] = traced.origins.of({piece.begin(), end});
+    }
+    return spans;
   }
 
   std::string normalization() const override {

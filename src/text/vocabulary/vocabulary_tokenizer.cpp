@@ -38,7 +38,7 @@ class SymbolMatcher {
     }
   }
 
-  // Calls between(text) for the text between symbols and symbol(id) for each symbol.
+  // Calls between(text) for the text between symbols and symbol(id, text) for each symbol.
   template <class Between, class Symbol>
   void split(std::string_view text, Between&& between, Symbol&& symbol) const {
     size_t begin = 0;
@@ -51,7 +51,7 @@ class SymbolMatcher {
       if (at > begin) {
         between(text.substr(begin, at - begin));
       }
-      symbol(entry->token);
+      symbol(entry->token, text.substr(at, entry->text.size()));
       begin = at += entry->text.size();
     }
     if (begin < text.size()) {
@@ -91,6 +91,25 @@ std::vector<std::string> shown_pieces(const Vocabulary& vocabulary) {
   return shown;
 }
 
+// Takes tokens and, where they are asked for, the parts of the text that they came from.
+struct TokenSink {
+  std::vector<TokenId>& tokens;
+  std::vector<std::string_view>* parts;
+
+  void add(TokenId token, std::string_view part) {
+    tokens.push_back(token);
+    if (parts != nullptr) {
+      parts->push_back(part);
+    }
+  }
+  void shrink_to(size_t size) {
+    tokens.resize(size);
+    if (parts != nullptr) {
+      parts->resize(size);
+    }
+  }
+};
+
 // The common part of the four kinds: normalization, user symbols, special tokens, the file.
 class VocabularyTokenizer : public Tokenizer {
  public:
@@ -103,6 +122,20 @@ class VocabularyTokenizer : public Tokenizer {
     return heed::normalize(text, vocabulary_.normalization);
   }
   std::string normalization() const override { return std::string(name_of(vocabulary_.normalization)); }
+  std::vector<TextSpan> origins(std::string_view text) const override {
+    const TracedText traced = normalize_traced(text, vocabulary_.normalization);
+    std::vector<TokenId> tokens;
+    std::vector<std::string_view> parts;
+    TokenSink sink{tokens, &parts};
+    split(traced.text, sink);
+    std::vector<TextSpan> spans;
+    spans.reserve(parts.size());
+    for (const std::string_view part : parts) {
+      const auto begin = static_cast<size_t>(part.data() - traced.text.data());
+      spans.push_back(traced.origins.of({begin, begin + part.size()}));
+    }
+    return spans;
+  }
   std::string serialize() const override { return write_vocabulary(vocabulary_); }
 
  protected:
@@ -131,15 +164,20 @@ class VocabularyTokenizer : public Tokenizer {
 
  private:
   // Text without user symbols.
-  virtual void append_tokens(std::string_view text, std::vector<TokenId>& tokens) const = 0;
+  virtual void append_tokens(std::string_view text, TokenSink& tokens) const = 0;
   virtual void append_text(TokenId token, std::string& text) const = 0;
 
   std::vector<TokenId> encode_normalized(std::string_view text) const final {
     std::vector<TokenId> tokens;
-    symbols_.split(
-        text, [&](std::string_view between) { append_tokens(between, tokens); },
-        [&](TokenId symbol) { tokens.push_back(symbol); });
+    TokenSink sink{tokens, nullptr};
+    split(text, sink);
     return tokens;
+  }
+
+  void split(std::string_view text, TokenSink& sink) const {
+    symbols_.split(
+        text, [&](std::string_view between) { append_tokens(between, sink); },
+        [&](TokenId symbol, std::string_view spelled) { sink.add(symbol, spelled); });
   }
 
   std::string decode_known(std::span<const TokenId> tokens) const final {
@@ -165,10 +203,10 @@ class WordTokenizer final : public VocabularyTokenizer {
   }
 
  private:
-  void append_tokens(std::string_view text, std::vector<TokenId>& tokens) const override {
+  void append_tokens(std::string_view text, TokenSink& sink) const override {
     for (const std::string_view word : split_words(text)) {
       const auto it = ids_.find(word);
-      tokens.push_back(it == ids_.end() ? kUnknown : it->second);
+      sink.add(it == ids_.end() ? kUnknown : it->second, word);
     }
   }
 
@@ -195,18 +233,18 @@ class WordPieceTokenizer final : public VocabularyTokenizer {
     return piece.size() > kContinuation.size() && piece.starts_with(kContinuation);
   }
 
-  void append_tokens(std::string_view text, std::vector<TokenId>& tokens) const override {
+  void append_tokens(std::string_view text, TokenSink& sink) const override {
     for (const std::string_view word : split_words(text)) {
-      const size_t before = tokens.size();
-      if (code_points_in(word) > kMaxWordLength || !append_pieces(word, tokens)) {
-        tokens.resize(before);
-        tokens.push_back(kUnknown);
+      const size_t before = sink.tokens.size();
+      if (code_points_in(word) > kMaxWordLength || !append_pieces(word, sink)) {
+        sink.shrink_to(before);
+        sink.add(kUnknown, word);
       }
     }
   }
 
   // The longest piece that the word starts with, then the longest continuation, and so on. False if there is none.
-  bool append_pieces(std::string_view word, std::vector<TokenId>& tokens) const {
+  bool append_pieces(std::string_view word, TokenSink& sink) const {
     for (size_t at = 0; at < word.size();) {
       const Ids& ids = at == 0 ? first_ : inner_;
       size_t size = std::min(word.size() - at, max_length_);
@@ -220,7 +258,7 @@ class WordPieceTokenizer final : public VocabularyTokenizer {
       if (size == 0) {
         return false;
       }
-      tokens.push_back(it->second);
+      sink.add(it->second, word.substr(at, size));
       at += size;
     }
     return true;
@@ -250,12 +288,12 @@ class CharacterTokenizer final : public VocabularyTokenizer {
   std::optional<std::string> bytes_of(TokenId token) const override { return text_alone(token); }
 
  private:
-  void append_tokens(std::string_view text, std::vector<TokenId>& tokens) const override {
-    tokens.reserve(tokens.size() + text.size());
+  void append_tokens(std::string_view text, TokenSink& sink) const override {
+    sink.tokens.reserve(sink.tokens.size() + text.size());
     for (size_t at = 0; at < text.size();) {
       const size_t size = code_point_size(text[at]);
       const auto it = ids_.find(text.substr(at, size));
-      tokens.push_back(it == ids_.end() ? kUnknown : it->second);
+      sink.add(it == ids_.end() ? kUnknown : it->second, text.substr(at, size));
       at += size;
     }
   }
@@ -272,10 +310,10 @@ class ByteTokenizer final : public VocabularyTokenizer {
   std::optional<std::string> bytes_of(TokenId token) const override { return text_alone(token); }
 
  private:
-  void append_tokens(std::string_view text, std::vector<TokenId>& tokens) const override {
-    tokens.reserve(tokens.size() + text.size());
-    for (const char byte : text) {
-      tokens.push_back(piece_id(static_cast<unsigned char>(byte)));
+  void append_tokens(std::string_view text, TokenSink& sink) const override {
+    sink.tokens.reserve(sink.tokens.size() + text.size());
+    for (size_t at = 0; at < text.size(); ++at) {
+      sink.add(piece_id(static_cast<unsigned char>(text[at])), text.substr(at, 1));
     }
   }
 

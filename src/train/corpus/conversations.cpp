@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "base/random.h"
 #include "base/text/excerpt.h"
 #include "base/text/names.h"
 #include "base/text/plural.h"
@@ -22,12 +23,6 @@ static_assert(Targets::kIgnored == -1);
 
 constexpr size_t kMaxConversationBytes = size_t{64} << 20;
 
-const chat::Value* member_of(const chat::Value& message, std::string_view key) {
-  const chat::Dict& dict = *message.dict();
-  const auto found = dict.texts.find(key);
-  return found == dict.texts.end() ? nullptr : &dict.items[found->second].second;
-}
-
 bool is_empty(const chat::Value* content) {
   if (content == nullptr || content->is<chat::None>()) {
     return true;
@@ -36,7 +31,7 @@ bool is_empty(const chat::Value* content) {
 }
 
 bool calls_tools(const chat::Value& message) {
-  const chat::Value* const calls = member_of(message, "tool_calls");
+  const chat::Value* const calls = message.dict()->find("tool_calls");
   return calls != nullptr && calls->list() != nullptr && !calls->list()->items.empty();
 }
 
@@ -44,13 +39,13 @@ void require_roles(const Chat& chat, const std::string& where) {
   const std::vector<chat::Value>& messages = chat.messages.list()->items;
   bool has_answer = false;
   for (size_t i = 0; i < messages.size(); ++i) {
-    const std::string& role = *member_of(messages[i], "role")->text();
+    const std::string& role = *messages[i].dict()->find("role")->text();
     const std::string hint = suggest_name(role, {kRoles.begin(), kRoles.end()});
     require<FormatError>(std::ranges::count(kRoles, role) > 0, where, "message {} has the role \"{}\"{}", i + 1,
                          shown(role),
                          hint.empty() ? fmt::format(", expected one of {}", fmt::join(kRoles, ", ")) : hint);
     if (role == kAssistant) {
-      require<FormatError>(!is_empty(member_of(messages[i], "content")) || calls_tools(messages[i]), where,
+      require<FormatError>(!is_empty(messages[i].dict()->find("content")) || calls_tools(messages[i]), where,
                            "message {} is the assistant's and says nothing", i + 1);
       has_answer = true;
     }
@@ -89,14 +84,23 @@ Conversation conversation_of(const ChatTokens& tokens, size_t length, const std:
   return conversation;
 }
 
+ChatTokens tokens_of_chat(const Chat& chat, const ChatReading& reading, const ChatOptions& options,
+                          const std::string& where) {
+  require_roles(chat, where);
+  return chat_tokens(reading.tokenizer, rendered(chat, reading, options, where));
+}
+
+Conversation whole_conversation(const ChatTokens& tokens, const std::string& where) {
+  Conversation whole = conversation_of(tokens, tokens.ids.size(), where);
+  require<FormatError>(whole.learned() > 0, where, "the chat template writes nothing of the assistant's");
+  return whole;
+}
+
 // Adds the line's conversation, unless it is too long.
 void add_conversation(const std::string& line, const ChatReading& reading, const ChatOptions& options,
                       const std::string& where, Conversations& found) {
-  const Chat chat = parse_chat(line, where);
-  require_roles(chat, where);
-  const ChatTokens tokens = chat_tokens(reading.tokenizer, rendered(chat, reading, options, where));
-  Conversation whole = conversation_of(tokens, tokens.ids.size(), where);
-  require<FormatError>(whole.learned() > 0, where, "the chat template writes nothing of the assistant's");
+  const ChatTokens tokens = tokens_of_chat(parse_chat(line, where), reading, options, where);
+  Conversation whole = whole_conversation(tokens, where);
   const auto limit = static_cast<size_t>(reading.max_length);
   if (whole.ids.size() <= limit) {
     found.all.push_back(std::move(whole));
@@ -140,6 +144,20 @@ std::string Conversations::text() const {
   return line;
 }
 
+uint64_t fingerprint_of(std::initializer_list<const Conversations*> sides) {
+  RandomKey content;
+  for (const Conversations* const side : sides) {
+    for (const Conversation& conversation : side->all) {
+      for (const std::vector<int32_t>* const part : {&conversation.ids, &conversation.expected}) {
+        for (const int32_t value : *part) {
+          content = content.derive(static_cast<uint64_t>(value));
+        }
+      }
+    }
+  }
+  return content.bits;
+}
+
 std::optional<TokenId> end_of_answers(const Conversations& conversations, const Tokenizer& tokenizer) {
   std::optional<TokenId> common;
   // The last mark of the answer so far, which ends before `next`.
@@ -166,6 +184,10 @@ std::optional<TokenId> end_of_answers(const Conversations& conversations, const 
     }
   }
   return differ ? std::nullopt : common;
+}
+
+Conversation learned_conversation(const Chat& chat, const ChatReading& reading, const std::string& where) {
+  return whole_conversation(tokens_of_chat(chat, reading, options_of(reading), where), where);
 }
 
 Conversations read_conversations(const std::vector<std::string>& files, const ChatReading& reading) {

@@ -1,6 +1,7 @@
 // Conversations with an assistant, from which a language model learns what the assistant writes.
 #pragma once
 
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "checkpoint/chat_template_file.h"
 #include "data/corpus/stored_fields.h"
 #include "heed/types/tokenizer.h"
+#include "text/chat/messages.h"
 
 namespace heed {
 
@@ -30,6 +32,9 @@ struct Conversations {
   std::string text() const;  // how many, in one line
 };
 
+// Identifies all that is read and learned, side after side.
+uint64_t fingerprint_of(std::initializer_list<const Conversations*> sides);
+
 // The token that ends every answer, or none: an answer's last token that stands for no text. Truncated answers do not
 // count.
 std::optional<TokenId> end_of_answers(const Conversations& conversations, const Tokenizer& tokenizer);
@@ -41,6 +46,9 @@ struct ChatReading {
   int64_t max_length = 0;  // tokens of a conversation
   TooLong too_long = TooLong::drop;
 };
+
+// What is learned from a conversation, however long. FormatError as read_conversations() has it.
+Conversation learned_conversation(const Chat& chat, const ChatReading& reading, const std::string& where);
 
 // Reads files with a JSON object in each line, as parse_chat() has them; blank lines are skipped. FormatError, naming
 // file and line, for anything else: other roles than "system", "developer", "user", "assistant", "tool" and "function",

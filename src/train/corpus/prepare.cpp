@@ -81,7 +81,7 @@ std::string prepare_corpus(const Recipe& recipe, const fs::path& output, int thr
   Tokenizers tokenizers;
   ModelMarks marks;
   if (takes_tokenizers(recipe)) {
-    const StartingModel from(ModelFolder{recipe.training.from});
+    const StartingModel from(ModelFolder{recipe.training.from}, starting_weights(recipe.adapter));
     tokenizers = from.tokenizers_for(recipe.model.architecture);
     marks = from.marks_for(recipe.model.architecture);
   }

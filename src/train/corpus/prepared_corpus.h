@@ -1,5 +1,5 @@
 // A prepared corpus: a recipe's text as tokens, in a folder whose files are mapped, so that training starts at once and
-// all processes of a machine share the memory. docs/formats.md describes the files.
+// all processes of a machine share the memory. docs/models/formats.md describes the files.
 #pragma once
 
 #include <filesystem>

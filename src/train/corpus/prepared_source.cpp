@@ -51,7 +51,7 @@ bool is_among(const Names& names, std::string_view key) {
 
 bool counts(const Recipe& recipe, std::string_view key) {
   if (key.starts_with("data.") || key.starts_with("tokenizer.")) {
-    const bool is_limit = key == "data.context" && recipe.find<ChatRecipe>() != nullptr;
+    const bool is_limit = key == "data.context" && recipe.find<ConversationRecipe>() != nullptr;
     return is_limit || !is_among(kOfBatches, key);
   }
   return key == "training.task" || (recipe.find<LabeledRecipe>() != nullptr && is_among(kOfLabels, key));

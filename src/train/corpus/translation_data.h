@@ -8,7 +8,7 @@
 
 #include "data/batches/pair_batch.h"
 #include "data/corpus/corpus.h"
-#include "decode/texts/translation_frame.h"
+#include "decode/texts/translation/translation_frame.h"
 #include "text/translation_tokenizers.h"
 #include "train/recipe/translation_recipe.h"
 

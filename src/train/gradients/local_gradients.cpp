@@ -15,7 +15,7 @@ std::vector<LossSums> LocalGradients::accumulate_gradients(std::span<const Shard
     }
     Tape tape(pass.loss_scale);
     Pass forward = Pass::train(backend, model_.storage, tape, pass.key);
-    const TokenLosses found = shard->loss(forward, model_.model(), pass.smoothing);
+    const TokenLosses found = loss_of_shard(teacher_, forward, model_.model(), *shard, pass.smoothing);
     tape.backward(backend);
     losses.push_back(sums_of(found));
   }

@@ -3,6 +3,7 @@
 
 #include "train/gradients/gradient_source.h"
 #include "train/learner/model_in_training.h"
+#include "train/learner/teacher.h"
 
 namespace heed {
 
@@ -10,12 +11,14 @@ namespace heed {
 // backward, and its gradient is added to that of the shards before.
 class LocalGradients final : public GradientSource {
  public:
-  explicit LocalGradients(ModelInTraining& model) : model_(model) {}
+  explicit LocalGradients(ModelInTraining& model, const Teacher* teacher = nullptr)
+      : model_(model), teacher_(teacher) {}
 
   std::vector<LossSums> accumulate_gradients(std::span<const Shard* const> shards, const ShardPass& pass) override;
 
  private:
   ModelInTraining& model_;
+  const Teacher* teacher_;  // null: none
 };
 
 }  // namespace heed

@@ -7,8 +7,9 @@
 
 namespace heed {
 
-RoundsOverRanks::RoundsOverRanks(ModelInTraining& model, const Distribution& ranks, DType type)
+RoundsOverRanks::RoundsOverRanks(ModelInTraining& model, const Distribution& ranks, DType type, const Teacher* teacher)
     : model_(model),
+      teacher_(teacher),
       copies_(ranks.copies()),
       exchange_(ranks.holders(), model.backend, model.trainables, model.optimizer.owners(), type) {}
 
@@ -24,7 +25,7 @@ std::vector<LossSums> RoundsOverRanks::accumulate_gradients(std::span<const Shar
     if (begin + own < shards.size()) {
       Tape tape(pass.loss_scale);
       Pass forward = Pass::train(model_.backend, model_.storage, tape, pass.key);
-      const TokenLosses losses = shards[begin + own]->loss(forward, model_.model(), pass.smoothing);
+      const TokenLosses losses = loss_of_shard(teacher_, forward, model_.model(), *shards[begin + own], pass.smoothing);
       tape.backward(model_.backend, [this] { exchange_.advance(); });
       found[round] = sums_of(losses);
     }

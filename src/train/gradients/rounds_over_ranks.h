@@ -5,6 +5,7 @@
 #include "train/gradients/gradient_source.h"
 #include "train/learner/distribution.h"
 #include "train/learner/model_in_training.h"
+#include "train/learner/teacher.h"
 
 namespace heed {
 
@@ -13,12 +14,13 @@ namespace heed {
 class RoundsOverRanks final : public GradientSource {
  public:
   // Gradients travel in `type`.
-  RoundsOverRanks(ModelInTraining& model, const Distribution& ranks, DType type);
+  RoundsOverRanks(ModelInTraining& model, const Distribution& ranks, DType type, const Teacher* teacher = nullptr);
 
   std::vector<LossSums> accumulate_gradients(std::span<const Shard* const> shards, const ShardPass& pass) override;
 
  private:
   ModelInTraining& model_;
+  const Teacher* teacher_;  // null: none
   Ranks copies_;
   GradientExchange exchange_;
 };

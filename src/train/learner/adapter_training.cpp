@@ -11,7 +11,7 @@ void save_adapter_of(const ModelFolder& folder, const AdapterConfig& adapter, co
                      const StartingModel& model, const TakenWeights& taken, const Weights& weights) {
   AdapterDescription description{
       .base = std::filesystem::relative(base, folder.path),
-      .checksum = checksum_of_weights(model.weights()),
+      .checksum = model.checksum(),
       .rank = adapter.rank,
       .alpha = adapter.alpha,
       .matrices = {},
@@ -36,15 +36,11 @@ void save_adapter_of(const ModelFolder& folder, const AdapterConfig& adapter, co
 
 void load_base_of(const ModelFolder& folder, Backend& backend, Trainables& trainables) {
   const AdapterDescription description = load_adapter(folder);
-  const std::shared_ptr<const TensorFile> base = open_base(folder, description);
+  const WidenedWeights base = open_base(folder, description);
   const std::deque<Weight>& weights = trainables.weights().all();
   for (size_t i = 0; i < weights.size(); ++i) {
     if (trainables.treatment_of(i) == WeightTreatment::of_base) {
-      std::vector<float> values = read_weight(*base, base->at(name_there(description.renamed, weights[i].name())));
-      const int64_t rows = weights[i].shape().rows(), columns = weights[i].shape().columns();
-      ensure(static_cast<int64_t>(values.size()) == weights[i].shape().elements(), "trainer", "the base has another {}",
-             weights[i].name());
-      trainables.store_base(backend, i, View(values.data(), DType::f32, rows, columns, columns));
+      base.store_base(name_there(description.renamed, weights[i].name()), backend, trainables, i);
     }
   }
 }

@@ -9,10 +9,12 @@
 
 namespace heed {
 
-Learner::Learner(const Recipe& recipe, Distribution ranks, std::unique_ptr<ModelInTraining> model)
+Learner::Learner(const Recipe& recipe, Distribution ranks, std::unique_ptr<ModelInTraining> model,
+                 std::unique_ptr<const Teacher> teacher)
     : recipe_(recipe.training),
       ranks_(std::move(ranks)),
       model_(std::move(model)),
+      teacher_(std::move(teacher)),
       gradients_(source_for(recipe.training)) {
   if (recipe_.local_updates > 0) {
     outer_optimizer_.emplace(model_->backend, model_->trainables, model_->outer_momentum.view(), recipe_.outer,
@@ -25,16 +27,16 @@ Learner::Learner(const Recipe& recipe, Distribution ranks, std::unique_ptr<Model
 
 std::unique_ptr<GradientSource> Learner::source_for(const TrainingRecipe& recipe) {
   if (recipe.local_updates > 0) {
-    return std::make_unique<LocalGradients>(*model_);
+    return std::make_unique<LocalGradients>(*model_, teacher_.get());
   }
   const DType type = dtype_of_plain(recipe.gradients);
   if (ranks_.divides_layers()) {
     return std::make_unique<PipelineStages>(*model_, ranks_, type);
   }
   if (!ranks_.holders().is_alone() || type != DType::f32) {
-    return std::make_unique<RoundsOverRanks>(*model_, ranks_, type);
+    return std::make_unique<RoundsOverRanks>(*model_, ranks_, type, teacher_.get());
   }
-  return std::make_unique<LocalGradients>(*model_);
+  return std::make_unique<LocalGradients>(*model_, teacher_.get());
 }
 
 // All of them; where ranks train independently, this rank's.

@@ -9,6 +9,7 @@
 #include "train/learner/collected_state.h"
 #include "train/learner/distribution.h"
 #include "train/learner/model_in_training.h"
+#include "train/learner/teacher.h"
 #include "train/recipe/recipe.h"
 #include "train/tasks/task.h"
 
@@ -19,7 +20,8 @@ class Learner {
  public:
   // Goes on from a model whose values are there on each rank: drawn, taken from another model, or read. From then on a
   // rank keeps the state of what it owns.
-  Learner(const Recipe& recipe, Distribution ranks, std::unique_ptr<ModelInTraining> model);
+  Learner(const Recipe& recipe, Distribution ranks, std::unique_ptr<ModelInTraining> model,
+          std::unique_ptr<const Teacher> teacher = nullptr);
   Learner(const Learner&) = delete;
   Learner& operator=(const Learner&) = delete;
 
@@ -50,6 +52,7 @@ class Learner {
   TrainingRecipe recipe_;
   Distribution ranks_;
   std::unique_ptr<ModelInTraining> model_;
+  std::unique_ptr<const Teacher> teacher_;         // null: it learns from the text alone
   std::optional<OuterOptimizer> outer_optimizer_;  // where ranks train independently
   std::unique_ptr<GradientSource> gradients_;
 };

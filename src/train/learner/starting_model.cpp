@@ -30,7 +30,7 @@ std::string_view role_of_rows(const WeightIdentity& weight, Architecture archite
   if (weight.has(WeightRole::logits)) {
     return tokenizer_roles(architecture).back().name;
   }
-  if (!weight.has(WeightRole::token_embedding)) {
+  if (!weight.has(WeightRole::token_embedding) && !weight.has(WeightRole::value_embedding)) {
     return "";
   }
   return architecture != Architecture::seq2seq ? "text" : weight.is_of(Stack::encoder) ? "source" : "target";
@@ -112,15 +112,22 @@ std::vector<TakenWeights::Difference> differing_settings(ModelConfig there, Mode
   return found;
 }
 
-std::shared_ptr<const TensorFile> weights_of(const ModelFolder& folder, const ModelConfig& config) {
-  require<FormatError>(!holds_adapter(folder), folder.path.string(),
-                       "holds an adapter, and training.from needs a whole model: heed merge makes one of it");
-  std::shared_ptr<const TensorFile> file = open_weights(folder, config, BlocksAs::floats);
-  require_not_quantized(*file);
-  return file;
+WidenedWeights weights_of(const ModelFolder& folder, const ModelConfig& config, StartingWeights accepted) {
+  require_whole_model(folder);
+  if (accepted == StartingWeights::floats_or_integers) {
+    return open_widened_weights(folder, config);
+  }
+  const std::shared_ptr<const TensorFile> file = open_weights(folder, config, BlocksAs::floats);
+  require_not_quantized(*file, ", or train an adapter on top of them ([adapter])");
+  return {file, file};
 }
 
 }  // namespace
+
+void require_whole_model(const ModelFolder& folder) {
+  require<FormatError>(!holds_adapter(folder), folder.path.string(),
+                       "holds an adapter, and training.from needs a whole model: heed merge makes one of it");
+}
 
 std::vector<int64_t> vocabulary_sizes_of(const ModelFolder& folder, Architecture architecture) {
   const ModelConfig config = load_description(folder).config;
@@ -132,13 +139,13 @@ std::vector<int64_t> vocabulary_sizes_of(const ModelFolder& folder, Architecture
   return sizes;
 }
 
-StartingModel::StartingModel(const ModelFolder& folder)
+StartingModel::StartingModel(const ModelFolder& folder, StartingWeights accepted)
     : folder_(folder),
       description_(load_description(folder)),
       tokenizers_(load_tokenizers(folder, description_)),
       registered_(registered_weights(description_.config)),
-      file_(weights_of(folder, description_.config)) {
-  verify_checksum(*file_);
+      weights_(weights_of(folder, description_.config, accepted)) {
+  verify_checksum(*weights_.stored);
 }
 
 Tokenizers StartingModel::tokenizers_for(Architecture architecture) const {
@@ -194,7 +201,7 @@ std::vector<int32_t> StartingModel::rows_for_labels(const std::vector<std::strin
 // Where the rows of a weight come from, when they are tokens of two vocabularies or labels of two heads that differ.
 std::vector<int32_t> StartingModel::rows_of(const Weight& weight, const Weight& there, const ModelConfig& config,
                                             const Tokenizers& tokenizers) const {
-  const StoredTensor& stored = file_->at(there.name());
+  const StoredTensor& stored = weights_.floats->at(there.name());
   if (is_head(weight)) {
     const bool same_width =
         !stored.shape.empty() && stored.elements() / stored.shape.front() == row_size(weight.shape());
@@ -231,7 +238,7 @@ TakenWeights StartingModel::match(const Weights& weights, const ModelConfig& con
       continue;
     }
     const Weight* const there = counterpart(weight);
-    const StoredTensor* const stored = there == nullptr ? nullptr : file_->find(there->name());
+    const StoredTensor* const stored = there == nullptr ? nullptr : weights_.floats->find(there->name());
     if (stored == nullptr) {
       taken.fresh.push_back({weight.name(), "the other model has no such weight"});
       continue;
@@ -254,7 +261,7 @@ TakenWeights StartingModel::match(const Weights& weights, const ModelConfig& con
       taken.renamed.push_back({weight.name(), stored->name});
     }
   }
-  for (const StoredTensor& tensor : file_->tensors()) {
+  for (const StoredTensor& tensor : weights_.floats->tensors()) {
     if (std::ranges::find(weights.all(), tensor.name, &Weight::name) == weights.all().end() &&
         std::ranges::find(taken.renamed, tensor.name, &RenamedWeight::there) == taken.renamed.end()) {
       taken.unused.push_back(tensor.name);
@@ -275,13 +282,13 @@ void StartingModel::copy(const TakenWeights& taken, Backend& backend, Trainables
     if (std::ranges::count(taken.whole, weight.name()) == 0 && part == taken.by_text.end()) {
       continue;
     }
-    std::vector<float> values = read_weight(*file_, file_->at(name_there(taken.renamed, weight.name())));
-    const int64_t width = row_size(weight.shape());
+    const std::string& there = name_there(taken.renamed, weight.name());
     if (!weight.has_trainable()) {
-      const int64_t columns = weight.shape().columns();
-      trainables.store_base(backend, i, View(values.data(), DType::f32, weight.shape().rows(), columns, columns));
+      weights_.store_base(there, backend, trainables, i);
       continue;
     }
+    std::vector<float> values = read_weight(*weights_.floats, weights_.floats->at(there));
+    const int64_t width = row_size(weight.shape());
     HostRoom room(backend, weight.trainable().master(), HostRoom::Holds::values);
     float* const master = host<float>(room.view()).data;
     if (part == taken.by_text.end()) {
@@ -297,6 +304,10 @@ void StartingModel::copy(const TakenWeights& taken, Backend& backend, Trainables
     room.put();
   }
   trainables.refresh(backend);
+}
+
+StartingWeights starting_weights(const AdapterConfig& adapter) {
+  return adapter.rank > 0 ? StartingWeights::floats_or_integers : StartingWeights::floats;
 }
 
 std::string frozen_at_random(const TakenWeights& taken, const Weights& weights,

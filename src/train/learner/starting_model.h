@@ -49,10 +49,16 @@ struct TakenWeights {
 std::string frozen_at_random(const TakenWeights& taken, const Weights& weights,
                              const std::vector<WeightTreatment>& treatments);
 
+// FormatError for the folder of an adapter: a run begins from a whole model.
+void require_whole_model(const ModelFolder& folder);
+
+// What a run can begin from. Where only an adapter is trained, the model's own matrices may be quantized.
+enum class StartingWeights : uint8_t { floats, floats_or_integers };
+
 // A model directory: FormatError or IoError when something in it is missing or wrong.
 class StartingModel {
  public:
-  explicit StartingModel(const ModelFolder& folder);
+  StartingModel(const ModelFolder& folder, StartingWeights accepted);
 
   // Its tokenizers, for the roles of a model of this architecture; see vocabulary_sizes_of(). FormatError for an
   // encoder-decoder when they lack eos, or bos where marks_for() says nothing.
@@ -60,16 +66,18 @@ class StartingModel {
   // What goes with these tokenizers in a model of this architecture.
   ModelMarks marks_for(Architecture architecture) const;
   const ModelFolder& folder() const { return folder_; }
+  // What identifies it as the base of an adapter.
+  std::string checksum() const { return checksum_of_base(*weights_.stored); }
 
   // The weights that fit a model: those that have the same shape in both, and the same name or the same meaning. A
   // weight with a row for each token or label is taken row by row where these differ: a row goes to the token or label
   // with the same text. Without tokenizers, which the run is still to learn, such rows begin fresh. ConfigError when
   // nothing fits.
   TakenWeights match(const Weights& weights, const ModelConfig& config, const Tokenizers& tokenizers) const;
-  // Copies what matches into the masters, or into the weights of the base, and refreshes the copies.
+  // Copies what matches into the masters, or into the weights of the base, and refreshes the copies. Quantized matrices
+  // of the base stay what they are.
   void copy(const TakenWeights& taken, Backend& backend, Trainables& trainables) const;
 
-  const TensorFile& weights() const { return *file_; }
   const ModelConfig& config() const { return description_.config; }
   const TextPrompts& prompts() const { return description_.prompts; }
   const DecodingDefaults& decoding() const { return description_.decoding; }
@@ -88,8 +96,11 @@ class StartingModel {
   ModelDescription description_;
   Tokenizers tokenizers_;
   std::shared_ptr<const Weights> registered_;  // without values
-  std::shared_ptr<const TensorFile> file_;
+  WidenedWeights weights_;
 };
+
+// What the recipe's training can begin from.
+StartingWeights starting_weights(const AdapterConfig& adapter);
 
 // The event of metrics.jsonl.
 std::string to_json(const TakenWeights& taken);

@@ -1,8 +1,12 @@
 #include "train/learner/weight_treatments.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "checkpoint/adapter.h"
+#include "checkpoint/stored_model.h"
+#include "checkpoint/stored_weight.h"
+#include "checkpoint/weights.h"
 #include "models/any_model.h"
 #include "train/recipe/masked_model_recipe.h"
 
@@ -14,6 +18,25 @@ void freeze_weights(const Recipe& recipe, const Weights& weights, std::vector<We
   for (size_t i = 0; i < treatments.size(); ++i) {
     treatments[i] = frozen[i] && treatments[i] == WeightTreatment::trained ? WeightTreatment::frozen : treatments[i];
   }
+}
+
+// None where no adapter is trained, or its base has no weights yet, because a run or a stage is still to write them:
+// they count as floats.
+std::optional<WidenedWeights> weights_of_base(const Recipe& recipe) {
+  if (recipe.training.from.empty()) {
+    return std::nullopt;
+  }
+  const ModelFolder folder{recipe.training.from};
+  require_whole_model(folder);
+  if (recipe.adapter.rank == 0 || !has_weights(folder)) {
+    return std::nullopt;
+  }
+  return open_widened_weights(folder, load_description(folder).config);
+}
+
+bool is_packed_there(const WidenedWeights& base, const Weight& weight) {
+  const StoredTensor* const floats = base.floats->find(weight.name());
+  return floats != nullptr && floats->shape == stored_shape(weight.shape()) && base.is_packed(weight.name());
 }
 
 }  // namespace
@@ -30,6 +53,37 @@ std::vector<WeightTreatment> planned_treatments(const Recipe& recipe, Weights& w
   }
   freeze_weights(recipe, weights, treatments);
   return treatments;
+}
+
+void store_planned_base(const Recipe& recipe, Backend& backend, Trainables& trainables) {
+  const std::optional<WidenedWeights> base = weights_of_base(recipe);
+  const std::deque<Weight>& weights = trainables.weights().all();
+  for (size_t i = 0; base && i < weights.size(); ++i) {
+    if (trainables.treatment_of(i) == WeightTreatment::of_base && is_packed_there(*base, weights[i])) {
+      base->store_base(weights[i].name(), backend, trainables, i);
+    }
+  }
+}
+
+BaseBytes planned_base_bytes(const Recipe& recipe, const Weights& weights,
+                             const std::vector<WeightTreatment>& treatments) {
+  const std::optional<WidenedWeights> base = weights_of_base(recipe);
+  const int64_t size = size_of(storage_of(recipe.training.precision));
+  BaseBytes bytes;
+  for (size_t i = 0; i < treatments.size(); ++i) {
+    const Weight& weight = weights.all()[i];
+    if (treatments[i] != WeightTreatment::of_base) {
+      continue;
+    }
+    const int64_t unpacked = weight.shape().elements() * size;
+    if (base && is_packed_there(*base, weight)) {
+      bytes.held += stored_bytes(base->stored->at(weight.name()), *base->stored);
+      bytes.largest_unpacked = std::max(bytes.largest_unpacked, unpacked);
+    } else {
+      bytes.held += unpacked;
+    }
+  }
+  return bytes;
 }
 
 std::vector<WeightTreatment> treatments_after(const TakenWeights& taken, const Recipe& recipe, const Weights& weights) {
@@ -67,7 +121,7 @@ void check_treatments(const Recipe& recipe) {
 }
 
 Tokenizers starting_tokenizers(const Recipe& recipe, const StartingModel& model) {
-  if (!takes_tokenizers(recipe)) {
+  if (model_of_tokenizers(recipe) != model.folder().path.string()) {
     return {};
   }
   Tokenizers tokenizers = model.tokenizers_for(recipe.model.architecture);
@@ -75,9 +129,10 @@ Tokenizers starting_tokenizers(const Recipe& recipe, const StartingModel& model)
   const bool has_one_table = tokenizers.front() == tokenizers.back() || model.config().tying == Tying::all;
   require<ConfigError>(recipe.model.tying != Tying::all || has_one_table, "recipe",
                        "model.tie is \"all\", which needs one tokenizer for both, but the model in {} has two",
-                       recipe.training.from);
+                       model.folder().path.string());
   const auto* const masked = recipe.find<MaskedModelRecipe>();
-  require<ConfigError>(masked == nullptr || tokenizers.front()->find(show_piece(masked->mask)), recipe.training.from,
+  require<ConfigError>(masked == nullptr || tokenizers.front()->find(show_piece(masked->mask)),
+                       model.folder().path.string(),
                        "its tokenizer, which the run would take, has no mask token \"{}\" (tokenizer.mask): set "
                        "training.from_tokenizers to false",
                        masked == nullptr ? "" : masked->mask);

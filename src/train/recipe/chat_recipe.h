@@ -1,4 +1,4 @@
-// The recipe of a language model that learns to answer from conversations.
+// The recipes of tasks over conversations, and that of a language model that learns to answer from them.
 #pragma once
 
 #include "heed/types/tokenizer.h"
@@ -11,14 +11,14 @@ struct ChatDataRecipe {
   std::string chat_template;  // a file; empty: that of the model that the run begins from
   int64_t context = 1024;     // tokens of a conversation
   TooLong too_long = TooLong::drop;
-  int64_t batch_sequences = 8;
+  int64_t batch_sequences = 8;  // conversations, or pairs of them
 };
 
-class ChatRecipe final : public TaskRecipe {
+// What the recipes of tasks over conversations share: [data].
+class ConversationRecipe : public TaskRecipe {
  public:
   ChatDataRecipe data;
 
-  std::unique_ptr<TaskRecipe> clone() const override { return std::make_unique<ChatRecipe>(*this); }
   void set_defaults(Recipe& recipe) const override { recipe.training.smoothing = 0.0; }
   std::vector<SettingTable> settings() override;
   void validate(const Recipe& recipe) const override;
@@ -28,6 +28,11 @@ class ChatRecipe final : public TaskRecipe {
   BatchSize batch_size(int64_t length) const override;
   // The tokenizer is always that of the model that the run begins from.
   std::vector<int64_t> vocabulary_sizes() const override { return {}; }
+};
+
+class ChatRecipe final : public ConversationRecipe {
+ public:
+  std::unique_ptr<TaskRecipe> clone() const override { return std::make_unique<ChatRecipe>(*this); }
   std::unique_ptr<Task> make_task(const Recipe& recipe, const TaskSetup& setup) const override;
 };
 

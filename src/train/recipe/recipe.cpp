@@ -28,6 +28,7 @@ SettingTable optimizer_settings(OptimizerConfig& optimizer) {
            setting("weight_decay", optimizer.weight_decay),
            choice<DecayedWeights>("decay", optimizer.decay,
                                   {{"matrices", DecayedWeights::matrices}, {"all", DecayedWeights::all}}),
+           flag("cautious_decay", optimizer.cautious_decay, CautiousDecay::no, CautiousDecay::yes),
            setting("clip", optimizer.max_norm)}};
 }
 
@@ -37,9 +38,12 @@ SettingTable schedule_settings(ScheduleConfig& schedule) {
                                 {{"constant", ScheduleKind::constant},
                                  {"inverse-sqrt", ScheduleKind::inverse_sqrt},
                                  {"cosine", ScheduleKind::cosine},
-                                 {"timed-cosine", ScheduleKind::timed_cosine}}),
+                                 {"timed-cosine", ScheduleKind::timed_cosine},
+                                 {"trapezoid", ScheduleKind::trapezoid},
+                                 {"timed-trapezoid", ScheduleKind::timed_trapezoid},
+                                 {"rising", ScheduleKind::rising}}),
            setting("peak", schedule.peak), setting("final", schedule.final), setting("warmup", schedule.warmup),
-           setting("length", schedule.length)}};
+           setting("length", schedule.length), setting("cooldown", schedule.cooldown)}};
 }
 
 SettingTable training_settings(TrainingRecipe& training) {
@@ -58,6 +62,12 @@ SettingTable training_settings(TrainingRecipe& training) {
        setting("smoothing", training.smoothing), setting("log_every", training.log_every)}};
 }
 
+SettingTable distil_settings(DistilRecipe& distil) {
+  return {"distil",
+          {file_setting("teacher", distil.teacher), setting("temperature", distil.temperature),
+           setting("weight", distil.weight)}};
+}
+
 SettingTable validation_settings(ValidationRecipe& validation) {
   return {"validation", {setting("every", validation.every), setting("patience", validation.patience)}};
 }
@@ -74,6 +84,7 @@ SettingTable checkpoint_settings(CheckpointRecipe& checkpoints) {
                                  {"moving-average", FinalWeights::moving_average}})}};
 }
 
+constexpr double kMaxTemperature = 1000.0;
 constexpr int64_t kMaxEpochs = 1'000'000'000;
 
 void check_run(const Recipe& recipe) {
@@ -93,6 +104,17 @@ void check_run(const Recipe& recipe) {
   check_fraction("training.outer_momentum", training.outer.momentum);
   check_at_least("training.log_every", training.log_every, 1);
   check_fraction("training.smoothing", training.smoothing);
+}
+
+void check_distil(const Recipe& recipe) {
+  const DistilRecipe& distil = recipe.distil;
+  check(distil.temperature > 0.0 && distil.temperature <= kMaxTemperature,
+        "distil.temperature is {}, expected above 0 and at most {}", distil.temperature, kMaxTemperature);
+  check_between("distil.weight", distil.weight, {0.0, 1.0});
+  const Head head = recipe.model.head;
+  check(distil.teacher.empty() || (head != Head::several_labels && head != Head::number),
+        "distil.teacher is for probabilities of tokens or of one label, but model.head is \"{}\"",
+        head == Head::number ? "number" : "labels");
 }
 
 void check_validation(const Recipe& recipe) {
@@ -152,6 +174,7 @@ Recipe::Recipe(const Recipe& other)
       optimizer(other.optimizer),
       schedule(other.schedule),
       training(other.training),
+      distil(other.distil),
       validation(other.validation),
       checkpoints(other.checkpoints),
       prepared(other.prepared),
@@ -168,9 +191,10 @@ void Recipe::validate() const {
   validate_adapter(*this);
   optimizer.validate();
   schedule.validate();
-  require<ConfigError>(schedule.kind != ScheduleKind::timed_cosine || training.minutes > 0.0, "schedule",
-                       "a timed-cosine needs training.minutes, over which it goes down");
+  require<ConfigError>(!is_timed(schedule.kind) || training.minutes > 0.0, "schedule",
+                       "a timed schedule needs training.minutes, over which it goes down");
   check_run(*this);
+  check_distil(*this);
   check_validation(*this);
 }
 
@@ -198,8 +222,12 @@ void validate_update(const TrainingRecipe& training) {
 
 DType storage_of(Precision precision) { return precision == Precision::f32 ? DType::f32 : DType::bf16; }
 
-bool takes_tokenizers(const Recipe& recipe) {
-  return !recipe.training.from.empty() && recipe.training.from_tokenizers && tokenizer_files(recipe).empty();
+std::string model_of_tokenizers(const Recipe& recipe) {
+  const TrainingRecipe& training = recipe.training;
+  if (!tokenizer_files(recipe).empty()) {
+    return {};
+  }
+  return !training.from.empty() && training.from_tokenizers ? training.from : recipe.distil.teacher;
 }
 
 std::vector<std::string> tokenizer_files(const Recipe& recipe) {
@@ -222,7 +250,8 @@ std::vector<SettingTable> recipe_settings(Recipe& recipe) {
   std::vector<SettingTable> tables{model_settings(recipe.model)};
   std::vector<SettingTable> common{adapter_settings(recipe.adapter),       optimizer_settings(recipe.optimizer),
                                    schedule_settings(recipe.schedule),     training_settings(recipe.training),
-                                   validation_settings(recipe.validation), checkpoint_settings(recipe.checkpoints)};
+                                   distil_settings(recipe.distil),         validation_settings(recipe.validation),
+                                   checkpoint_settings(recipe.checkpoints)};
   for (SettingTable& own : recipe.task->settings()) {
     const auto same = std::ranges::find(common, own.name, &SettingTable::name);
     if (own.name == "data") {
@@ -268,9 +297,9 @@ ModelConfig sized_model(const Recipe& recipe, std::string_view name) {
   const std::span<const TokenizerRole> roles = tokenizer_roles(model.architecture);
   const auto is_open = [&](const TokenizerRole& role) { return model.*role.vocabulary == 0; };
   if (std::ranges::any_of(roles, is_open)) {
-    const std::vector<int64_t> sizes = takes_tokenizers(recipe)
-                                           ? vocabulary_sizes_of(ModelFolder{recipe.training.from}, model.architecture)
-                                           : recipe.task->vocabulary_sizes();
+    const std::vector<int64_t> sizes =
+        takes_tokenizers(recipe) ? vocabulary_sizes_of(ModelFolder{model_of_tokenizers(recipe)}, model.architecture)
+                                 : recipe.task->vocabulary_sizes();
     for (size_t i = 0; i < std::min(sizes.size(), roles.size()); ++i) {
       model.*roles[i].vocabulary = is_open(roles[i]) ? sizes[i] : model.*roles[i].vocabulary;
     }

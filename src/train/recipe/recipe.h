@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -35,6 +36,13 @@ struct TrainingRecipe {
   std::string layout;                  // of the ranks; see parse_layout
   double smoothing = 0.1;
   int64_t log_every = 50;  // updates
+};
+
+// Learning from a teacher's probabilities, beside the text; see ops/loss/lesson.h.
+struct DistilRecipe {
+  std::string teacher;  // the directory of a model with the same vocabulary or labels; empty: none
+  double temperature = 1.0;
+  double weight = 0.5;  // of the divergence from the teacher in the loss
 };
 
 struct ValidationRecipe {
@@ -102,6 +110,7 @@ struct Recipe {
   OptimizerConfig optimizer;
   ScheduleConfig schedule;
   TrainingRecipe training;
+  DistilRecipe distil;
   ValidationRecipe validation;
   CheckpointRecipe checkpoints;
   std::string prepared;  // the folder of a prepared corpus, instead of the text; see train/corpus/prepared_corpus.h
@@ -142,8 +151,9 @@ inline int64_t shards_per_batch(const TrainingRecipe& training) {
 // The type of activations and products in training: bf16, unless f32 is requested.
 DType storage_of(Precision precision);
 
-// Whether the run takes the tokenizers of the model that it begins from.
-bool takes_tokenizers(const Recipe& recipe);
+// The model whose tokenizers the run takes: that which it begins from, or its teacher. Empty: it has its own.
+std::string model_of_tokenizers(const Recipe& recipe);
+inline bool takes_tokenizers(const Recipe& recipe) { return !model_of_tokenizers(recipe).empty(); }
 // The files of [tokenizer], one for each role; none: they are learned, or taken from that model.
 std::vector<std::string> tokenizer_files(const Recipe& recipe);
 
@@ -156,13 +166,30 @@ std::vector<SettingTable> recipe_settings(Recipe& recipe);
 // Reads a recipe and applies `overrides` ("table.key=value"). Its task is the one that training.task names, or else the
 // one that trains models of its architecture. Opens no other file.
 Recipe parse_recipe(std::string_view toml, std::string_view name, const std::vector<std::string>& overrides);
+// The same, but settings of [model] that it leaves out are those of the model that training.from names.
+Recipe parse_continued_recipe(std::string_view toml, std::string_view name);
 // The same for a file. Files that it names are looked for beside it, and then where heed was started; files that
 // `overrides` name, only there. Settings of [model] that it leaves out are those of the model that training.from names,
 // as continued_model() says; or those of the run in the folder `run`, if there is one, which is to be resumed.
 Recipe read_recipe(const std::string& file, const std::vector<std::string>& overrides,
                    const std::filesystem::path& run = {});
-// ConfigError for a file of text or of a tokenizer that is in neither place.
-void require_files(const Recipe& recipe, const std::string& file);
+inline constexpr std::string_view kStages = "stages";  // the list of tables in a file
+
+// One of the stages of a file, which is read as a recipe of its own; see train/stages/staged_recipe.h.
+struct RecipeStagePart {
+  ListedTable listed;
+  // Puts the path in place of a name that stands for a file or folder elsewhere; whether it was one.
+  std::function<bool(std::string& name)> place;
+  // The model in a folder that is not there yet; null: none will be.
+  std::function<const ModelConfig*(const std::string& folder)> planned;
+};
+// Reads it as read_recipe() reads a file.
+Recipe read_stage(const std::string& file, const std::vector<std::string>& overrides, const std::filesystem::path& run,
+                  const RecipeStagePart& stage);
+// Puts the path beside the recipe in place of a name that a file there has.
+void look_beside(const std::string& file, std::string& name);
+// ConfigError for a file of text or of a tokenizer that is in neither place. Those in `later` are still to be written.
+void require_files(const Recipe& recipe, const std::string& file, const std::filesystem::path& later = {});
 // The recipe's model with vocabularies of one token, for what does not depend on them.
 ModelConfig model_of_any_text(const Recipe& recipe);
 // The recipe's model before its tokenizers exist, with vocabulary sizes filled in by vocabulary_sizes(). Valid;

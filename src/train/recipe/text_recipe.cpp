@@ -41,6 +41,14 @@ TokenizerTraining with_line_break(TokenizerTraining recipe) {
 
 }  // namespace
 
+TextBatchRules TextDataRecipe::batch_rules() const {
+  TextBatchRules rules = batches;
+  for (size_t i = 0; i < growth.updates.size(); ++i) {
+    rules.growth.push_back({growth.updates[i], {growth.sequences[i], growth.contexts[i]}});
+  }
+  return rules;
+}
+
 SettingTable text_data_settings(TextDataRecipe& data) {
   return {
       "data",
@@ -148,7 +156,7 @@ Tokenizers make_text_tokenizers(const TextTokenizerRecipe& recipe, const TextRul
 }
 
 BatchSize TextRecipe::batch_size(int64_t length) const {
-  const auto& [context, sequences, order] = data.batches;
+  const int64_t sequences = data.batches.sequences, context = data.batches.context;
   return length == 0 ? BatchSize{sequences, context}
                      : BatchSize{std::max<int64_t>(1, sequences * context / length), length};
 }

@@ -10,14 +10,25 @@
 
 namespace heed {
 
+// Sizes that batches have at first, in lists of one length: each size until the update that stands at its place.
+struct GrowthRecipe {
+  std::vector<int64_t> updates, sequences, contexts;
+
+  bool operator==(const GrowthRecipe&) const = default;
+};
+
 struct TextDataRecipe {
   std::vector<std::string> train, validation;
+  GrowthRecipe growth;            // of a language model's batches
+  std::vector<double> weights;    // of the training files, in a language model's sequences; none: each once an epoch
   double validation_share = 0.0;  // of the training text, at its end
   Documents documents = Documents::none;
   DocumentBorders borders = DocumentBorders::kept;
   TextColumns columns = TextColumns::one;  // pair: of a masked language model, each line is two texts
   TextBatchRules batches{.context = 256, .sequences = 32};
   int64_t memory_megabytes = 1024;  // of tokens, before they move to disk
+
+  TextBatchRules batch_rules() const;  // with the growth, whose lists must have one length
 };
 
 struct TextTokenizerRecipe {

@@ -3,7 +3,7 @@
 
 #include "data/batches/batches.h"
 #include "data/corpus/corpus_rules.h"
-#include "heed/types/translation.h"
+#include "heed/types/writing/translation.h"
 #include "train/recipe/recipe.h"
 #include "train/recipe/tokenizer_recipe.h"
 

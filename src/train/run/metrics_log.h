@@ -1,4 +1,4 @@
-// metrics.jsonl: one JSON object per line, written as the run goes on. docs/formats.md lists the events.
+// metrics.jsonl: one JSON object per line, written as the run goes on. docs/models/formats.md lists the events.
 #pragma once
 
 #include <cstdio>

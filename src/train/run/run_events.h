@@ -1,4 +1,4 @@
-// The events of a run in metrics.jsonl (docs/formats.md).
+// The events of a run in metrics.jsonl (docs/models/formats.md).
 #pragma once
 
 #include <cstdint>

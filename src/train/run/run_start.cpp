@@ -12,6 +12,7 @@
 #include "train/learner/adapter_training.h"
 #include "train/learner/final_weights.h"
 #include "train/learner/starting_model.h"
+#include "train/learner/teacher.h"
 #include "train/learner/weight_treatments.h"
 #include "train/run/run_folder.h"
 
@@ -30,6 +31,7 @@ struct PlannedRun {
   // Where the run begins from another model:
   std::optional<StartingModel> from;
   TakenWeights taken;
+  std::unique_ptr<Teacher> teacher;  // where the run has one
 
   bool adapts() const { return recipe.adapter.rank > 0; }
 };
@@ -43,21 +45,30 @@ struct TakenText {
 
 // Reads the text.
 PlannedRun read_text(const RunRequest& request, const Recipe& recipe, Distribution ranks, const TakenText& text) {
-  const Backend& backend = request.backend;
+  Backend& backend = request.backend;
   const DType storage = storage_of(recipe.training.precision);
   require<ConfigError>(backend.supports(storage), "training.precision", "{} is not supported by the {} backend",
                        name_of(storage), backend.name());
   if (!ranks.all().is_alone()) {
     request.listener.on_message(fmt::format("layout of {} ranks: {}", ranks.all().count(), ranks.layout_text()));
   }
-  PlannedRun plan{recipe, std::move(ranks), nullptr, {}, text.marks, std::nullopt, {}};
+  PlannedRun plan{recipe, std::move(ranks), nullptr, {}, text.marks, std::nullopt, {}, nullptr};
   TaskSetup setup{.tokenizers = text.tokenizers.empty() ? nullptr : &text.tokenizers,
                   .marks = text.marks,
                   .folder = text.folder,
                   .threads = backend.threads(),
+                  .backend = &request.backend,
                   .spill_folder = nearest_folder(request.folder.path)};
   const std::unique_ptr<const PreparedCorpus> prepared = open_prepared_corpus(recipe, setup);
-  plan.task = recipe.task->make_task(recipe, setup);
+  if (!recipe.distil.teacher.empty()) {
+    require<ConfigError>(!plan.ranks.divides_model() && !plan.ranks.divides_layers(), "distil.teacher",
+                         "needs whole models on each rank, but the layout is {}: set training.layout to \"data=N\"",
+                         plan.ranks.layout_text());
+    if (plan.recipe.model.labels.empty()) {
+      plan.recipe.model.labels = Teacher::labels_of(recipe);
+    }
+  }
+  plan.task = recipe.task->make_task(plan.recipe, setup);
   request.listener.on_message(
       fmt::format("training text{}: {}", prepared ? " (prepared)" : "", plan.task->describe_text()));
   ModelConfig& model = plan.recipe.model;
@@ -68,6 +79,11 @@ PlannedRun read_text(const RunRequest& request, const Recipe& recipe, Distributi
   plan.task->complete(model);
   plan.task->complete(plan.marks);
   model.validate();
+  if (!recipe.distil.teacher.empty()) {
+    plan.teacher = std::make_unique<Teacher>(plan.recipe, plan.task->tokenizers(), request.backend);
+    request.listener.on_message(
+        fmt::format("learns from {} parameters in {}", plan.teacher->parameters(), recipe.distil.teacher));
+  }
   plan.weights.registered = std::make_unique<RegisteredModel>(plan.recipe, plan.ranks);
   return plan;
 }
@@ -84,6 +100,18 @@ TakenText taken_text(const StartingModel& from, const RunRequest& request) {
   return text;
 }
 
+// A student without a tokenizer of its own has its teacher's.
+TakenText teachers_text(const RunRequest& request, TakenText text) {
+  const std::string& teacher = request.recipe.distil.teacher;
+  if (text.tokenizers.empty() && !teacher.empty() && model_of_tokenizers(request.recipe) == teacher) {
+    const ModelDescription description = load_description(ModelFolder{teacher});
+    text.tokenizers = load_tokenizers(ModelFolder{teacher}, description);
+    text.marks = description.marks;
+    request.listener.on_message(fmt::format("tokenizer: that of {}, the teacher", teacher));
+  }
+  return text;
+}
+
 PlannedRun plan_new_run(const RunRequest& request) {
   const Recipe& recipe = request.recipe;
   recipe.validate_for_new_run();
@@ -96,9 +124,10 @@ PlannedRun plan_new_run(const RunRequest& request) {
   check_treatments(recipe);
   std::optional<StartingModel> from;
   if (!recipe.training.from.empty()) {
-    from.emplace(ModelFolder{recipe.training.from});
+    from.emplace(ModelFolder{recipe.training.from}, starting_weights(recipe.adapter));
   }
-  PlannedRun plan = read_text(request, recipe, std::move(ranks), from ? taken_text(*from, request) : TakenText());
+  PlannedRun plan = read_text(request, recipe, std::move(ranks),
+                              teachers_text(request, from ? taken_text(*from, request) : TakenText()));
   const Weights& weights = plan.weights.registered->weights;
   if (from) {
     plan.taken = from->match(weights, plan.recipe.model, plan.task->tokenizers());
@@ -259,7 +288,8 @@ std::string arithmetic_of_run(const RunRequest& request) {
 
 StartedRun started(PlannedRun&& plan, std::unique_ptr<ModelInTraining> model, TrainingState&& state,
                    std::optional<RunFiles>&& files) {
-  auto learner = std::make_unique<Learner>(plan.recipe, std::move(plan.ranks), std::move(model));
+  auto learner =
+      std::make_unique<Learner>(plan.recipe, std::move(plan.ranks), std::move(model), std::move(plan.teacher));
   if (learner->is_local()) {
     learner->ranks().tolerate_losses();
   }

@@ -126,7 +126,7 @@ std::optional<EndReason> Trainer::agreed_reason_to_end() {
 // Where rates follow the time, the last validation is part of the minutes.
 double Trainer::seconds_of_updates() const {
   const double all = 60.0 * recipe_.training.minutes;
-  return recipe_.schedule.kind == ScheduleKind::timed_cosine ? std::max(0.5 * all, all - validation_seconds_) : all;
+  return is_timed(recipe_.schedule.kind) ? std::max(0.5 * all, all - validation_seconds_) : all;
 }
 
 double Trainer::seconds() const { return seconds_now() - started_; }
@@ -150,6 +150,9 @@ std::optional<EndReason> Trainer::reason_to_end() {
   }
   if (limits.minutes > 0.0 && seconds() >= seconds_of_updates()) {
     return EndReason::minutes;
+  }
+  if (listener_.wants_to_pause(fraction())) {
+    return EndReason::paused;
   }
   const auto best = std::ranges::max_element(state_.candidates, {}, &Candidate::value);
   const int64_t since_best = best == state_.candidates.end() ? 0 : state_.candidates.end() - best - 1;

@@ -23,6 +23,7 @@ class Trainer {
 
   int64_t parameters() const { return parameters_; }
   int64_t trained_parameters() const { return trained_parameters_; }
+  double seconds() const;  // of the run, with those before it was resumed
 
  private:
   struct Totals {
@@ -55,7 +56,6 @@ class Trainer {
   bool is_saved() const { return saved_at_ == state_.update && saved_candidates_ == state_.candidates.size(); }
   void write_checkpoint(CollectedState& collected);
   void write_final_weights(const std::vector<WeightTreatment>& treatments);
-  double seconds() const;
   double epoch() const;
   double fraction() const;
   double seconds_of_updates() const;

@@ -139,10 +139,10 @@ std::vector<std::pair<std::string, int64_t>> LanguageModelTask::sizes() const {
   return sizes;
 }
 
-Update LanguageModelTask::next_update(int64_t) {
+Update LanguageModelTask::next_update(int64_t number) {
   const TextRows rows = rows_of(train());
   Update update;
-  for (const auto& [ranges, first_row] : next_shards(update)) {
+  for (const auto& [ranges, first_row] : next_shards(number, update)) {
     update.shards.push_back(std::make_unique<CausalShard>(rows.read(ranges, first_row)));
   }
   return update;

@@ -100,7 +100,7 @@ Update MaskedModelTask::next_update(int64_t number) {
   const MarkedText text = marked(train());
   Update update;
   std::vector<TokenBatch> batches;
-  for (const ShardRows& rows : next_shards(update)) {
+  for (const ShardRows& rows : next_shards(number, update)) {
     batches.push_back(batch_of(text, rows, key_.derive(static_cast<uint64_t>(number))));
   }
   ensure_chosen(batches, masking_, "data.train");

@@ -27,6 +27,7 @@ namespace heed {
 struct Update {
   std::vector<std::unique_ptr<Shard>> shards;
   std::vector<int64_t> examples;
+  int64_t rows_of_example = 0;  // of a text in sequences: at most
 
   int64_t targets() const;
 };
@@ -84,6 +85,7 @@ struct TaskSetup {
   ModelMarks marks = {};
   ModelFolder folder = {};
   int threads = 1;
+  Backend* backend = nullptr;            // of the run; null where the text is read for a prepared corpus
   Ranks ranks;                           // that tokenize the text together: each has all tokens in the end
   std::filesystem::path spill_folder;    // for unnamed files with tokens that do not fit into memory
   const StoredFields* stored = nullptr;  // what store() gave, instead of the text; then `tokenizers` are given too

@@ -4,9 +4,11 @@
 #include <array>
 
 #include "train/recipe/chat_recipe.h"
+#include "train/recipe/denoising_recipe.h"
 #include "train/recipe/labeled_recipe.h"
 #include "train/recipe/language_model_recipe.h"
 #include "train/recipe/masked_model_recipe.h"
+#include "train/recipe/preference_recipe.h"
 #include "train/recipe/translation_recipe.h"
 
 namespace heed {
@@ -19,8 +21,10 @@ std::unique_ptr<TaskRecipe> defaults() {
 
 constexpr std::array kTasks{
     TaskKind{"translation", Architecture::seq2seq, defaults<TranslationRecipe>},
+    TaskKind{"denoising", Architecture::seq2seq, defaults<DenoisingRecipe>},
     TaskKind{"language-model", Architecture::causal_lm, defaults<LanguageModelRecipe>},
     TaskKind{"chat", Architecture::causal_lm, defaults<ChatRecipe>},
+    TaskKind{"preference", Architecture::causal_lm, defaults<PreferenceRecipe>},
     TaskKind{"masked-lm", Architecture::encoder, defaults<MaskedModelRecipe>},
     TaskKind{"classify", Architecture::encoder, defaults<ClassifyRecipe>},
     TaskKind{"tag", Architecture::encoder, defaults<TagRecipe>},

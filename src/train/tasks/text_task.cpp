@@ -19,6 +19,22 @@ Tokenizers tokenizers_for(const TextRecipe& recipe, const TaskSetup& setup, cons
   return tokenizers;
 }
 
+std::vector<WeightedRows> weighted_rows(const TextCorpus& text, const TextDataRecipe& data, int64_t all) {
+  std::vector<WeightedRows> sources;
+  if (data.weights.empty()) {
+    return sources;
+  }
+  const TextRows rows(text, data.borders);
+  const std::vector<int64_t> begins = text.file_begins();
+  for (size_t file = 0; file < data.weights.size(); ++file) {
+    const auto row_at = [&](int64_t token) { return token < text.tokens() ? std::min(rows.row_of(token), all) : all; };
+    const int64_t begin = row_at(begins[file]);
+    const int64_t end = file + 1 < begins.size() ? row_at(begins[file + 1]) : all;
+    sources.push_back({.begin = begin, .end = end, .weight = data.weights[file], .name = text.files()[file].string()});
+  }
+  return sources;
+}
+
 }  // namespace
 
 TextTask::TextTask(const Recipe& recipe, const TaskSetup& setup, RowsOf rows_of)
@@ -30,7 +46,7 @@ TextTask::TextTask(const Recipe& recipe, const TaskSetup& setup, RowsOf rows_of)
       tokenizers_(tokenizers_for(recipe.of<TextRecipe>(), setup, split_.train)),
       train_(read(split_.train, "train", setup)),
       rows_(rows_of(train_, data_.borders)),
-      batches_(rows_, data_.batches, seed_, train_.fingerprint()) {
+      batches_(rows_, data_.batch_rules(), seed_, train_.fingerprint(), weighted_rows(train_, data_, rows_)) {
   if (split_.validation) {
     validation_.emplace(read(*split_.validation, "validation", setup));
   }
@@ -72,11 +88,12 @@ void TextTask::store(FieldsToStore& fields) const {
   }
 }
 
-std::vector<TextTask::ShardRows> TextTask::next_shards(Update& update) {
+std::vector<TextTask::ShardRows> TextTask::next_shards(int64_t number, Update& update) {
   std::vector<ShardRows> shards;
+  update.rows_of_example = batches_.size_at(number).context;
   uint64_t first_row = 0;
   for (int64_t i = 0; i < batches_per_update_; ++i) {
-    const std::vector<RowRange> batch = batches_.next();
+    const std::vector<RowRange> batch = batches_.next(number);
     std::ranges::transform(batch, std::back_inserter(update.examples), &RowRange::begin);
     for (const auto part : cut_evenly(std::span(batch), shards_per_batch_, size_of_range)) {
       shards.push_back({{part.begin(), part.end()}, first_row});
@@ -104,7 +121,7 @@ std::vector<std::vector<RowRange>> TextTask::cover(int64_t rows, int64_t group_r
 std::vector<RowRange> TextTask::ranges_of(const Update& update) const {
   std::vector<RowRange> ranges;
   std::ranges::transform(update.examples, std::back_inserter(ranges), [&](int64_t begin) {
-    return RowRange{begin, std::min(begin + data_.batches.context, rows_)};
+    return RowRange{begin, std::min(begin + update.rows_of_example, rows_)};
   });
   return ranges;
 }

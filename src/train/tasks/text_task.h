@@ -45,8 +45,8 @@ class TextTask : public Task {
     std::vector<RowRange> ranges;
     uint64_t first_row = 0;  // in the whole update
   };
-  // The rows of the next update's shards; adds its examples, each by the number of its first row.
-  std::vector<ShardRows> next_shards(Update& update);
+  // The rows of the shards of update `number`; adds its examples, each by the number of its first row.
+  std::vector<ShardRows> next_shards(int64_t number, Update& update);
   // Sequences of the training's length that cover `rows`, in groups of at most about `group_rows` rows.
   std::vector<std::vector<RowRange>> cover(int64_t rows, int64_t group_rows) const;
 

@@ -4,31 +4,14 @@
 #include <cmath>
 
 #include "data/batches/even_parts.h"
-#include "decode/texts/text_translation.h"
-#include "decode/texts/translation_frame.h"
+#include "decode/texts/translation/text_translation.h"
+#include "decode/texts/translation/translation_frame.h"
 #include "eval/bleu.h"
 #include "train/recipe/recipe_checks.h"
+#include "train/tasks/pair_shard.h"
 
 namespace heed {
 namespace {
-
-class PairShard final : public Shard {
- public:
-  explicit PairShard(PairBatch&& batch) : batch_(std::move(batch)) {}
-
-  int64_t targets() const override { return batch_.expected.size(); }
-  ShardTexts texts() const override { return {batch_.source, batch_.target}; }
-  TokenLosses loss(Pass& pass, const AnyModel& model, Smoothing smoothing) const override {
-    return model.seq2seq().loss(pass, batch_, smoothing);
-  }
-  TokenLosses loss_of_hidden(Pass& pass, const AnyModel& model, const Hidden& hidden,
-                             Smoothing smoothing) const override {
-    return model.seq2seq().loss(pass, hidden, batch_.expected, smoothing);
-  }
-
- private:
-  PairBatch batch_;
-};
 
 Tokenizers tokenizers_of(const TranslationRecipe& recipe, const TaskSetup& setup) {
   return setup.tokenizers != nullptr ? *setup.tokenizers : make_tokenizers(recipe);

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "bindings/c/c_models.h"
+#include "bindings/c/c_training.h"
 #include "source_root.h"
 
 #if !defined(HEED_SANITIZED)
@@ -156,6 +156,18 @@ TEST(CFaults, NoFunctionFollowsNull) {
       HEED_FUNCTION(tokenizer_decode),
       HEED_FUNCTION(tokenizer_piece),
       HEED_FUNCTION(tokenizer_id),
+      HEED_FUNCTION(record_free),
+      HEED_FUNCTION(record_kind),
+      HEED_FUNCTION(record_figures),
+      HEED_FUNCTION(record_figure),
+      HEED_FUNCTION(record_value),
+      HEED_FUNCTION(record_texts),
+      HEED_FUNCTION(record_text),
+      HEED_FUNCTION(options_on_event),
+      HEED_FUNCTION(train),
+      HEED_FUNCTION(import),
+      HEED_FUNCTION(export),
+      HEED_FUNCTION(quantize),
   };
   std::set<std::string> names;
   for (const Function& function : functions) {
@@ -281,6 +293,61 @@ TEST(CFaults, NoMemoryIsAnError) {
   allocations_left = -1;
   EXPECT_EQ(std::string(heed_error_message(error)), "no memory");
   EXPECT_EQ(code_of(error), HEED_ERROR_MEMORY);
+}
+
+class CFaultsOfTools : public CTrainingTest {
+ protected:
+  // Calls make(directory, made) with memory for no allocation, for one, and so on below `most`, and counts how often
+  // there was none. JSON and TOML must not come that early: JSON's library frees objects with memory that it asks for,
+  // TOML's lets no exception out of where it begins to parse, and both end the process where there is none.
+  template <class Make>
+  int failures_of(int64_t most, const Make& make) {
+    int failures = 0;
+    for (int64_t left = 0; left < most; ++left) {
+      const std::string directory = path("out-" + std::to_string(left));
+      heed_record* made = nullptr;
+      allocations_left = left;
+      heed_error* error = make(directory.c_str(), &made);
+      allocations_left = -1;
+      if (error == nullptr) {
+        heed_record_free(made);
+        continue;
+      }
+      EXPECT_EQ(message_of(error), "no memory") << "after " << left << " allocations";
+      EXPECT_EQ(made, nullptr);
+      ++failures;
+    }
+    return failures;
+  }
+};
+
+TEST_F(CFaultsOfTools, NoMemoryIsAnErrorOfTrainingToo) {
+  const OptionsOwner options = training_options();
+  const std::string recipe_path = recipe();
+  EXPECT_EQ(failures_of(20,
+                        [&](const char* directory, heed_record** made) {
+                          return heed_train(recipe_path.c_str(), directory, options.get(), made);
+                        }),
+            20);
+}
+
+TEST_F(CFaultsOfTools, NoMemoryIsAnErrorOfConversionsToo) {
+  const std::string model = CModels::made().word_translator();
+  const OptionsOwner options = make_options();
+  HEED_ASSERT_OK(heed_options_set_text(options.get(), HEED_KEEP, "a.name.that.is.not.short=f32", HEED_TERMINATED));
+  EXPECT_GE(
+      failures_of(4, [&](const char* directory,
+                         heed_record** made) { return heed_quantize(model.c_str(), directory, options.get(), made); }),
+      3);
+  EXPECT_GE(failures_of(4, [&](const char* directory,
+                               heed_record** made) { return heed_import(model.c_str(), directory, nullptr, made); }),
+            3);
+  const OptionsOwner format = make_options();
+  HEED_ASSERT_OK(heed_options_set_text(format.get(), HEED_FORMAT, "ctranslate2", HEED_TERMINATED));
+  EXPECT_GE(
+      failures_of(4, [&](const char* directory,
+                         heed_record** made) { return heed_export(model.c_str(), directory, format.get(), made); }),
+      3);
 }
 #endif
 

@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include "bindings/c/c_models.h"
+#include "bindings/c/c_training.h"
 
 namespace heed::test {
 namespace {
@@ -71,6 +71,24 @@ TEST(CThreads, AStopEndsACallOfAnotherThread) {
   HEED_EXPECT_OK(heed_texts_reason(texts, 0, 0, &reason));
   EXPECT_EQ(std::string(reason), "cancelled");
   heed_stop_free(stop);
+}
+
+class CTrainingThreads : public CTrainingTest {};
+
+TEST_F(CTrainingThreads, TrainingsBesideEachOtherLeaveTheSameModel) {
+  std::vector<std::thread> threads;
+  const std::string recipe_path = recipe();
+  for (const std::string name : {"one", "other"}) {
+    threads.emplace_back([&recipe_path, directory = path(name)] {
+      HEED_EXPECT_OK(heed_train(recipe_path.c_str(), directory.c_str(), training_options().get(), nullptr));
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  const std::string one = content(path("one") + "/model.safetensors");
+  EXPECT_FALSE(one.empty());
+  EXPECT_EQ(one, content(path("other") + "/model.safetensors"));
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """test_library.py LIBHEED CC CXX: what libheed.so exports, heed.h as C and C++, and the examples in other languages.
 
-Go and Rust are tried where their compilers are (Debian: golang-go, rustc)."""
+Go, Rust and Node are tried where they are (Debian: golang-go, rustc, nodejs with libnode-dev)."""
 
 import os
 import pathlib
@@ -33,7 +33,7 @@ class LibraryTest(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         cls.path = pathlib.Path(folder.name)
         cls.translator, cls.writer = cls.path / "translator", cls.path / "writer"
-        # Room for what random weights write, which has many tokens when it is read again.
+        # Room for what random weights write, which the example in C reads again.
         for arguments in ([cls.translator], [cls.writer, "architecture=causal-lm"]):
             subprocess.run([os.environ["HEED_MAKE_MODEL"], *map(str, arguments), "max_length=512"], check=True)
 
@@ -108,6 +108,27 @@ class LibraryTest(unittest.TestCase):
         self.assertEqual(found[0], "1.0000  ein Hund")
         self.assertEqual(len(found), 2)
 
+    def test_the_example_in_c_trains_stops_and_goes_on(self):
+        program = self.example("train")
+        recipe, model = self.path / "recipe.toml", self.path / "trained"
+        (self.path / "words").write_text("".join(f"word{i % 7} word{i % 5}\n" for i in range(40)))
+        recipe.write_text('[model]\narchitecture = "seq2seq"\nmodel = 8\ninner = 8\nheads = 2\nencoder_layers = 1\n'
+                          'decoder_layers = 1\n[data]\ntrain_source = ["words"]\ntrain_target = ["words"]\n'
+                          'validation_source = ["words"]\nvalidation_target = ["words"]\nbatch_target_tokens = 40\n'
+                          '[tokenizer]\nkind = "word"\nminimum_count = 1\n[schedule]\nwarmup = 1\nlength = 4\n'
+                          '[training]\nupdates = 4\nlog_every = 1\n[validation]\nevery = 2\n')
+        stopped = self.checked(program, recipe, model, "1000").stdout
+        self.assertRegex(stopped, r"(?s)^message:\n.*start:\n.*train: update 2 .*validation: update 2 loss .* bleu .*"
+                                  r"\nended by stopped\n$")
+        ended = self.checked(program, recipe, model, "0", "resume").stdout
+        self.assertRegex(ended, r"(?s)train: update 4 .*\nended by updates\n\d+ bytes instead of \d+ in .*trained.int8\n$")
+        self.assertNotIn("update 2 ", ended)
+        self.assertEqual(len(self.checked(os.environ["HEED_BINARY"], "translate", "--model", f"{model}.int8",
+                                          input="word1 word2\n").stdout.splitlines()), 1)
+        failed = run(program, self.path / "nothing", model)
+        self.assertEqual(failed.returncode, 1)
+        self.assertRegex(failed.stderr, r"^error 4: .*nothing.*\n$")
+
     def test_the_example_in_rust_translates_as_the_program_does(self):
         if not shutil.which("rustc"):
             self.skipTest("no rustc (Debian: rustc)")
@@ -115,6 +136,28 @@ class LibraryTest(unittest.TestCase):
         self.checked("rustc", "-O", "-D", "warnings", "-L", LIBRARY.parent, EXAMPLES / "rust" / "translate.rs", "-o", program)
         self.assertEqual(self.checked(program, self.translator, input=LINES).stdout, self.expected_translations())
         self.assertIn("error 4: ", run(program, self.path / "nothing").stderr)
+
+    def test_the_example_in_node_translates_as_the_program_does(self):
+        headers = [folder for folder in ("/usr/include/node", "/usr/include/nodejs/src")
+                   if pathlib.Path(folder, "node_api.h").is_file()]
+        if not shutil.which("node") or not headers:
+            self.skipTest("no node, or no node_api.h (Debian: nodejs, libnode-dev)")
+        addon = self.path / "heed.node"
+        self.checked(C_COMPILER, "-std=c99", *(flag for flag in STRICT if flag != "-pedantic"), "-shared", "-fPIC", f"-I{BINDING}",
+                     "-isystem", headers[0], EXAMPLES / "node" / "heed.c", "-o", addon, f"-L{LIBRARY.parent}", "-lheed")
+        script = EXAMPLES / "node" / "translate.mjs"
+        self.assertEqual(self.checked("node", script, addon, self.translator, input=LINES).stdout, self.expected_translations())
+        failed = run("node", script, addon, self.path / "nothing", input=LINES)
+        self.assertEqual((failed.returncode, failed.stdout, failed.stderr.count("\n")), (1, "", 1))
+        self.assertIn("nothing", failed.stderr)
+        # The first line fails before the second one comes.
+        failed = run("sh", "-c", '(echo "$1"; sleep 1; echo "$1") | node "$2" "$3" "$4"', "sh", "a" * 3000, script, addon,
+                     self.translator)
+        self.assertEqual((failed.returncode, failed.stdout, failed.stderr.count("\n")), (1, "", 1))
+        self.assertIn("3001 tokens", failed.stderr)
+        checks = (f"const heed = require({str(addon)!r}); for (const call of [() => heed.open(1), () => heed.translate(1, 'a')])"
+                  "{ try { call(); } catch (error) { console.log(error.name); } }")
+        self.assertEqual(self.checked("node", "-e", checks).stdout, "TypeError\nTypeError\n")
 
     def test_the_example_in_go_translates_as_the_program_does(self):
         if not shutil.which("go"):

@@ -12,7 +12,10 @@ import sys
 import tempfile
 import threading
 import time
+import types
 import unittest
+
+import numpy
 
 import heed
 from heed_cli import BINARY, SOURCE
@@ -150,6 +153,8 @@ class Translating(ModuleTest):
                 (lambda: encoder.encode("a", pooling=3), "pooling"),
                 (lambda: encoder.tag(3), "sentences"),
                 (lambda: encoder.tag("ab"), "sentences"),
+                (lambda: encoder.tag([["a"], ["b", 3]]), r"sentences\[1\]\[1\]"),
+                (lambda: self.translator.translate("a", beam_size=numpy.float32(2.5)), "beam_size"),
                 (lambda: encoder.fill("a", top="x"), "top"),
                 (lambda: tokenizer.decode([2**40]), "ids"),
                 (lambda: tokenizer.id_to_token("a"), "id"),
@@ -210,7 +215,6 @@ class Writing(ModuleTest):
 
 class Reading(ModuleTest):
     def test_embeddings_are_those_of_the_program_without_a_copy(self):
-        import numpy
         encoder = heed.Encoder(self.encoder_path)
         source, target = self.path / "lines", self.path / "rows.npy"
         source.write_text("\n".join(LINES) + "\n")
@@ -232,6 +236,25 @@ class Reading(ModuleTest):
         self.assertEqual(tokenizer.decode(encoding.ids), "ein Hund")
         self.assertEqual([tokenizer.token_to_id(token) for token in encoding.tokens], encoding.ids)
         self.assertEqual([len(one) for one in tokenizer.encode(["ein", ""])], [len(tokenizer.encode("ein")), 0])
+
+
+    def test_offsets_count_characters_of_the_text(self):
+        text = "Ein  Mädchen 日 li\0est"
+        for kind in ("bpe", "unigram", "wordpiece", "word", "char", "byte"):
+            path = make_model(self.path / f"kind-{kind}", "architecture=causal-lm", f"kind={kind}",
+                              f"vocabulary={400 if kind in ('bpe', 'unigram', 'wordpiece') else 0}")
+            encoding = heed.Tokenizer(path / "text.tokenizer").encode(text)
+            self.assertEqual(len(encoding.offsets), len(encoding.ids), kind)
+            parts = [text[begin:end] for begin, end in encoding.offsets]
+            empty = [token for token, part in zip(encoding.tokens, parts) if not part]
+            self.assertIn(empty, ([], ["\u2581"]), kind)  # the space that models add before a text
+            self.assertEqual(list(encoding.offsets), sorted(encoding.offsets))
+            if kind in ("char", "word"):
+                self.assertEqual("".join(parts).replace(" ", ""), text.replace(" ", ""))
+            if kind == "byte":
+                self.assertEqual(parts.count("日"), 3)
+        batch = heed.Tokenizer(path / "text.tokenizer").encode([text, "a", ""])
+        self.assertEqual([one.offsets for one in batch], [encoding.offsets, [(0, 1)], []])
 
 
 RECIPE = {"model": {"architecture": "causal-lm", "model": 32, "inner": 64, "heads": 2, "decoder_layers": 1,
@@ -268,6 +291,52 @@ class Training(ModuleTest):
         self.refused(lambda: heed.train(3, self.path / "x"), TypeError, "recipe")
         self.refused(lambda: heed.train({"model": {"x": {1}}}, self.path / "x"), TypeError, "recipe")
         self.assertIn("decoder.layers.0", " ".join(heed.inspect(self.path / "run")["parameters"]))
+
+    def test_recipes_are_settings_by_name(self):
+        text = self.path / "lines"
+        text.write_text("the dog sees the cat\n" * 200)
+        recipe = heed.Recipe(RECIPE)
+        recipe.set({"data.train": [str(text)], "training.updates": 10})
+        self.assertEqual((recipe["model.heads"], recipe["model.norm_placement"]), (2, "pre"))
+        self.assertIn("model.epsilon", recipe)
+        self.assertNotIn("epsilon", recipe.to_dict()["model"])
+        file = self.path / "saved.toml"
+        recipe.save(file)
+        again = heed.Recipe.load(file, overrides=["model.heads=4"])
+        self.assertEqual(dict(again), {**recipe, "model.heads": 4})
+        self.assertEqual(dict(heed.Recipe(types.MappingProxyType(recipe.to_dict()))), dict(recipe))
+        del again["model.heads"]
+        self.assertNotIn("heads", again.to_dict()["model"])
+        result = heed.train(heed.Recipe(recipe), self.path / "by-recipe", threads=1)
+        self.assertEqual(result["reason"], "updates")
+        with_run = heed.plan(recipe, threads=1, run=True)
+        cost = heed.plan(file)
+        self.assertGreater(with_run.pop("timing")["update_seconds"], 0.0)
+        self.assertIsNone(cost.pop("timing"))
+        self.assertEqual(cost, with_run)
+        self.assertEqual(cost["parameters"], sum(part["parameters"] for part in cost["parts"].values()))
+        recipe.set({"training.minutes": numpy.float64(0.5), "model.heads": numpy.int64(2)})
+        self.assertEqual((recipe["training.minutes"], recipe["model.heads"]), (0.5, 2))
+        before = dict(recipe)
+        for call, error, mention in [
+                (lambda: recipe.__setitem__("model.heads", "two"), heed.ConfigError, "recipe: heads"),
+                (lambda: recipe.__setitem__("model.haeds", 2), heed.ConfigError, "heads"),
+                (lambda: recipe.__setitem__("heads", 2), TypeError, "key: expected"),
+                (lambda: recipe.__setitem__("model.heads", {1}), TypeError, "recipe: a set"),
+                (lambda: recipe.__delitem__("model.haeds"), KeyError, "haeds"),
+                (lambda: recipe.set(3), TypeError, "settings: expected"),
+                (lambda: recipe.set({"heads": 2}), TypeError, "key: expected"),
+                (lambda: recipe.set({3: 2}), TypeError, "key: expected"),
+                (lambda: recipe.save(3), TypeError, "path: expected"),
+                (lambda: heed.Recipe(3), TypeError, "recipe: expected"),
+                (lambda: heed.Recipe.load(RECIPE), TypeError, "path: expected"),
+                (lambda: heed.Recipe.load(self.path / "nowhere.toml"), OSError, "nowhere"),
+                (lambda: heed.plan(3), TypeError, "recipe: expected"),
+                (lambda: heed.plan({"model": {"heads": 3}}), heed.ConfigError, "recipe: model: heads 3"),
+                (lambda: heed.plan(recipe, run=1), TypeError, "run: expected"),
+                (lambda: heed.plan(recipe, overrides=["model.heads=x"]), heed.ConfigError, "heads")]:
+            self.refused(call, error, mention)
+        self.assertEqual(dict(recipe), before)
 
     def test_tools(self):
         result = heed.quantize(self.translator_path, self.path / "small", type="int8")

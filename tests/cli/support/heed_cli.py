@@ -12,16 +12,26 @@ SOURCE = pathlib.Path(os.environ["HEED_SOURCE_DIR"])
 RECIPE = SOURCE / "recipes" / "tutorial-2x2.toml"
 
 
+def is_emulated():
+    return BINARY.endswith("_emulated")
+
+
 def is_arm():
-    """Whether the program is for ARM, emulated or not."""
-    return BINARY.endswith("_emulated") or platform.machine() == "aarch64"
+    return is_emulated() or platform.machine() == "aarch64"
+
+
+# HEED_CPU, the least first.
+CPU_LIMITS = ("neon", "dotprod", "i8mm", "bf16") if is_arm() else ("sse4", "avx2", "avxvnni", "avx512")
+# By how much limits of time are multiplied where programs are emulated.
+PATIENCE = 15 if is_emulated() else 1
 
 
 def run(*arguments, text="", timeout=120, environment=None, **options):
     """Runs the program with text or bytes as its standard input and returns what it writes as bytes. `environment` is
     added to the test's own."""
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
-    return subprocess.run([BINARY, *map(str, arguments)], timeout=timeout, env={**os.environ, "LC_ALL": "C", **(environment or {})},
+    return subprocess.run([BINARY, *map(str, arguments)], timeout=timeout * PATIENCE,
+                          env={**os.environ, "LC_ALL": "C", **(environment or {})},
                           input=text if isinstance(text, bytes) else text.encode(), **streams)
 
 

@@ -46,7 +46,7 @@ class Server:
         if self.process.poll() is None:
             self.process.send_signal(number)
         try:
-            status = self.process.wait(timeout)
+            status = self.process.wait(timeout * heed_cli.PATIENCE)
         finally:
             if self.process.poll() is None:
                 self.process.kill()
@@ -64,7 +64,7 @@ class Server:
 
     def request(self, method, path, body=None, headers=None, timeout=60):
         """Status, headers and body of an answer; the body as bytes."""
-        connection = http.client.HTTPConnection(self.host, self.port, timeout=timeout)
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=timeout * heed_cli.PATIENCE)
         try:
             connection.request(method, path, body, headers or {})
             answer = connection.getresponse()
@@ -86,7 +86,7 @@ class Server:
 
     def events(self, path, fields, headers=None, timeout=60):
         """The data of each event of a stream, in order."""
-        connection = http.client.HTTPConnection(self.host, self.port, timeout=timeout)
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=timeout * heed_cli.PATIENCE)
         try:
             connection.request("POST", path, json.dumps(fields), {"Content-Type": "application/json", **(headers or {})})
             answer = connection.getresponse()

@@ -1,4 +1,4 @@
-"""Makes a model directory with random weights from docs/formats.md alone."""
+"""Makes a model directory with random weights from docs/models/formats.md alone."""
 
 import json
 import random

@@ -1,4 +1,5 @@
-"""Quantized weights from docs/formats.md alone: reads a file with panels, and writes the same weights row by row."""
+"""Quantized weights from docs/models/formats.md alone: reads a file with panels, and writes the same weights row by
+row."""
 
 import math
 

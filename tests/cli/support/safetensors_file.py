@@ -1,4 +1,4 @@
-"""Reads and writes files of tensors, from docs/formats.md alone."""
+"""Reads and writes files of tensors, from docs/models/formats.md alone."""
 
 import json
 import struct

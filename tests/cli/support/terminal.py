@@ -10,7 +10,7 @@ import subprocess
 import termios
 import time
 
-from heed_cli import BINARY
+from heed_cli import BINARY, PATIENCE
 
 PROGRESS = re.compile(r"\r\x1b\[K([^\r\n]*)(?=\r\x1b|\r\n)")
 
@@ -28,7 +28,7 @@ class Terminal:
 
     def read_until(self, words, seconds=120):
         """Returns what has been written, once that holds `words` or the program has ended."""
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + seconds * PATIENCE
         while words is None or words not in self.text:
             if not select.select([self.ours], [], [], max(0.0, deadline - time.monotonic()))[0]:
                 raise AssertionError(f"nothing for {seconds} s: {self.text!r}")
@@ -45,7 +45,7 @@ class Terminal:
         return self.read_until(None)
 
     def status(self):
-        return self.process.wait(60)
+        return self.process.wait(60 * PATIENCE)
 
     def close(self):
         self.process.kill()

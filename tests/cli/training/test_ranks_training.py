@@ -42,6 +42,17 @@ class RanksTraining(TranslationTest):
             self.assertEqual(out.count("ended by updates"), 1, out)
             self.assertEqual(self.weights(f"on-{ranks}"), self.weights("one"))
 
+    def test_an_adapter_on_quantized_weights_has_the_same_bits_on_any_ranks(self):
+        base, small = self.path / "base", self.path / "small"
+        self.train("base", "--set", "training.updates=5")
+        self.assertEqual(heed("quantize", "--model", base, "--out", small, "--type", "int4").returncode, 0)
+        options = ("--set", f"training.from={small}", "--set", "adapter.rank=4", "--set", "training.updates=20")
+        self.train("one", *SHARDS, *options)
+        for layout in ("data=2", "pipeline=2"):
+            self.train_on(2, layout, *options, "--set", f"training.layout={layout}")
+            self.assertEqual((self.path / layout / "adapter.safetensors").read_bytes(),
+                             (self.path / "one" / "adapter.safetensors").read_bytes(), layout)
+
     def test_the_first_rank_alone_writes_what_the_ranks_did(self):
         self.train_on(2, "run", "--set", "training.log_every=10")
         events = [json.loads(line) for line in (self.path / "run" / "metrics.jsonl").read_text().splitlines()]

@@ -44,9 +44,35 @@ class RecipeTest(heed_cli.CliTest):
             self.assertEqual(len(kept), KEPT)
             self.assertEqual(sorted(kept + train), sorted(all_lines))
 
-    def test_validation_text_is_taken_where_it_is_given(self):
-        result = heed("recipe", *self.text, "--validation", self.source, self.target, "--out", self.recipe)
+    def test_with_enough_pairs_and_time_both_directions_are_trained_first(self):
+        source, target = (self.file(f"many.{side}", "".join(f"{line}\n" for line in self.lines(f"train.{side}") * 9))
+                          for side in ("de", "en"))
+        validation = [self.file(f"few.{side}", "".join(f"{line}\n" for line in self.lines(f"train.{side}")[:30]))
+                      for side in ("de", "en")]
+        two = ["--source", source, source, "--target", target, target, "--validation", *validation]
+        result = heed("recipe", *two, "--minutes", "500", "--out", self.recipe)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
+        stages = {stage["name"]: stage for stage in tomllib.loads(self.recipe.read_text())["stages"]}
+        self.assertEqual(list(stages), ["both-ways", "to-target-1", "to-target-2", "to-source-1", "to-source-2", "one-way"])
+        self.assertEqual(stages["both-ways"]["data"]["train_source"], [str(file) for file in (source, source, target, target)])
+        self.assertEqual(stages["one-way"]["data"]["train_source"],
+                         [str(source)] * 4 + ["stage:to-source-1/target", "stage:to-source-2/target"])
+        self.assertEqual(stages["one-way"]["data"]["train_target"],
+                         [str(target)] * 2 + ["stage:to-target-1/target", "stage:to-target-2/target"] + [str(target)] * 2)
+        self.assertEqual(stages["one-way"]["ends_by"], 500)
+        self.assertLess(stages["both-ways"]["ends_by"], 400)
+        plan = heed("plan", self.recipe)
+        self.assertEqual((plan.returncode, plan.stderr), (0, ""))
+        # Too little time for that, and one language on both sides.
+        for text, minutes in ((two, "0.3"), (["--source", source, "--target", source], "500")):
+            result = heed("recipe", *text, "--minutes", minutes, "--out", self.recipe)
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            self.assertNotIn("stages", tomllib.loads(self.recipe.read_text()))
+
+    def test_validation_text_is_taken_where_it_is_given(self):
+        result = heed("recipe", *self.text, "--validation", self.source, self.target, "--minutes", "1234.5", "--out", self.recipe)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertEqual(tomllib.loads(self.recipe.read_text())["training"]["minutes"], 1234.5)
         self.assertIn("600 of the 600 validation sentences are in the training text", self.recipe.read_text())
         self.assertEqual(tomllib.loads(self.recipe.read_text())["data"]["train_source"], [str(self.source)])
         self.assertEqual(len(list(self.path.glob("recipe.*"))), 1)
@@ -71,6 +97,37 @@ class RecipeTest(heed_cli.CliTest):
         resumed = heed("train", *self.text, "--out", model, "--resume", "--set", "training.minutes=0.15")
         self.assertEqual(resumed.returncode, 0, resumed.stderr)
 
+    def test_text_is_never_overwritten_and_nothing_is_left_of_a_refused_recipe(self):
+        kept = self.source.rename(self.path / "r.train.source")
+        text = ["--source", kept, "--target", self.target]
+        (self.path / "folder").mkdir()
+        before = {one.name: one.read_bytes() for one in self.path.iterdir() if one.is_file()}
+        for out, mentions in [(kept, ["is read too"]), (self.path / "r.toml", ["r.train.source", "is read too"]),
+                              (self.path / "folder", ["is a folder"])]:
+            self.assert_refused("recipe", *text, "--minutes", "0.2", "--out", out, mentions=mentions)
+        self.assert_refused("train", *text, "--minutes", "0.2", "--out", self.target, mentions=["is a file"])
+        self.assertEqual({one.name: one.read_bytes() for one in self.path.iterdir() if one.is_file()}, before)
+
+    def test_names_of_files_may_have_any_characters(self):
+        source = self.source.rename(self.path / 'a "b"\n\x7f\\c')
+        result = heed("recipe", "--source", source, "--target", self.target, "--validation", source, self.target,
+                      "--minutes", "0.2", "--out", self.recipe)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertEqual(tomllib.loads(self.recipe.read_text())["data"]["train_source"], [str(source)])
+
+    def test_labels_may_have_any_characters(self):
+        text = self.file("labels", "".join(f"{line}\t{'#' if number % 2 else chr(1) + chr(127)}\n"
+                                           for number, line in enumerate(self.lines("train.de"))))
+        result = heed("recipe", "--task", "classify", "--text", text, "--minutes", "0.2", "--out", self.recipe)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertIn("2 different labels", self.recipe.read_text())
+
+    def test_lines_may_be_longer_than_sentences_are(self):
+        long = self.file("long", "".join(" ".join(line for line in self.lines("train.de")[i:i + 60]) + "\n"
+                                         for i in range(500)))
+        result = heed("recipe", "--source", long, "--target", long, "--minutes", "0.2", "--out", self.recipe)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+
     def test_what_cannot_be_learned_from_is_refused(self):
         few = self.file("few", "ein Satz\n" * 20)
         short = self.file("short", "ein Satz\n" * 599)
@@ -83,11 +140,23 @@ class RecipeTest(heed_cli.CliTest):
             (["--task", "language-model", "--text", few], ["too few to learn from"]),
             (["--source", self.path / "nowhere", "--target", self.target], ["nowhere"]),
         ]
+        empty, blank = self.file("empty", ""), self.file("blank", "\n" * 600)
+        refused += [
+            ([*self.text, "--validation", empty, empty], ["the validation text: has no lines"]),
+            (["--source", blank, "--target", self.target], ["each of its 570 pairs is blank on one side"]),
+            (["--source", "-", "--target", self.target], ["expected files, not the standard input"]),
+            (["--task", "language-model", "--text", self.source, "--validation", empty],
+             ["the validation text: is empty"]),
+        ]
         for arguments, mentions in refused:
             self.assert_refused("recipe", *arguments, "--out", self.recipe, mentions=mentions)
         self.assertEqual(list(self.path.glob("recipe*")), [])
         self.assert_refused("train", self.file("some.toml", ""), *self.text, "--out", self.path / "m",
-                            mentions=["leave out either RECIPE"])
+                            mentions=["leave out either RECIPE or --source"])
+        self.assert_refused("train", self.file("some.toml", ""), "--minutes", 5, "--out", self.path / "m",
+                            mentions=["leave out either RECIPE or --minutes"])
+        self.assert_refused("train", *self.text, "--out", self.path / "m", "--resume",
+                            mentions=["holds no run to resume", "m.toml"])
         self.assert_refused("train", "--out", self.path / "m", mentions=["--source and --target"])
 
 

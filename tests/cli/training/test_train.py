@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -92,7 +93,7 @@ class Train(TranslationTest):
             state = self.path / "run" / "checkpoints" / f"update-{update:08}" / "state.json"
             return json.loads(state.read_text())["arithmetic"]
 
-        least = "neon" if heed_cli.is_arm() else "sse4"
+        least = heed_cli.CPU_LIMITS[0]
         bf16 = ("--set", "training.precision=bf16")
         self.train("run", *bf16, "--set", "training.updates=5", environment={"HEED_CPU": least})
         before = arithmetic(5)
@@ -116,7 +117,7 @@ class Train(TranslationTest):
         while not list((self.path / "run" / "checkpoints").glob("update-*[1-9]*")):
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
-        output = process.communicate(timeout=60)[0]
+        output = process.communicate(timeout=60 * heed_cli.PATIENCE)[0]
         self.assertEqual(process.returncode, 0)
         self.assertRegex(output, r"(?m)^stopped; .*run, and the same command with --resume continues$")
         self.assertNotIn("ended by", output)
@@ -136,7 +137,7 @@ class Train(TranslationTest):
             sizes.append(metrics.stat().st_size if metrics.exists() else 0)
         process.send_signal(signal.SIGINT)
         try:
-            self.assertEqual(process.wait(timeout=60), 0)
+            self.assertEqual(process.wait(timeout=60 * heed_cli.PATIENCE), 0)
         finally:
             os.close(reading)
         self.assertEqual(json.loads(metrics.read_text().splitlines()[-1])["reason"], "stopped")
@@ -149,7 +150,7 @@ class Train(TranslationTest):
                                    stdout=subprocess.DEVNULL)
         with open(self.path / "train.de", "w"):  # opens as soon as heed reads
             process.send_signal(signal.SIGINT)
-            self.assertEqual(process.wait(timeout=60), -signal.SIGINT)
+            self.assertEqual(process.wait(timeout=60 * heed_cli.PATIENCE), -signal.SIGINT)
         self.assertFalse((self.path / "run").exists())
 
     def test_every_key_can_be_set(self):
@@ -186,7 +187,7 @@ class Train(TranslationTest):
         self.refuse("no such model directory", more=("--set", f"training.from={self.path}/nowhere"))
         small = self.path / "small"
         self.assertEqual(heed("quantize", "--model", self.path / "first", "--out", small).returncode, 0)
-        self.refuse("which are for inference alone", more=("--set", f"training.from={small}"))
+        self.refuse("which cannot be changed exactly", more=("--set", f"training.from={small}"))
         self.refuse("none of its weights fits", "F32[", more=(
             "--set", f"training.from={self.path}/first", "--set", "model.model=16", "--set", "model.inner=32", "--set",
             "model.output_bias=false"))
@@ -235,6 +236,81 @@ class Train(TranslationTest):
         self.refuse("encodr.*", "the nearest is 'encoder.", more=("--set", "training.freeze=encodr.*"))
         (adapter / "adapter.json").write_text("{}")
         self.assert_refused("translate", "--model", adapter, text=text, mentions=("adapter.json",))
+
+    def test_an_adapter_is_trained_on_quantized_weights_which_stay_as_they_are(self):
+        base, text = self.path / "base", "".join(source + "\n" for source, _ in PAIRS[:5])
+        self.train("base", "--set", "training.updates=20")
+        forms = {"int8": (), "int8-static": ("--calibration", self.path / "train.de"), "int8-groups": (), "int4": (),
+                 "bf16": (), "int8 and bf16": ("--keep", "*.feed_forward.*=bf16")}
+        for form, options in forms.items():
+            with self.subTest(form):
+                small, adapter, merged = (self.path / f"{form}-{what}" for what in ("small", "adapter", "merged"))
+                made = heed("quantize", "--model", base, "--out", small, "--type", form.split()[0], *options)
+                self.assertEqual((made.returncode, made.stderr), (0, ""))
+                before = (small / "model.safetensors").read_bytes()
+                more = ("--set", f"training.from={small}", "--set", "adapter.rank=4", "--set", "training.updates=20",
+                        "--set", "training.precision=f32", "--set", "checkpoints.moving_average=0")
+                trained = self.train(f"{form}-adapter", *more)
+                self.assertEqual((trained.returncode, trained.stderr), (0, ""))
+                self.assertRegex(trained.stdout, r"(?m)^(\d+) of \1 weights taken from ")
+                losses = [float(loss) for loss in re.findall(r"(?m)^validation at .*? loss (\d+\.\d+)", trained.stdout)]
+                self.assertEqual(len(losses), 1, trained.stdout)
+                self.assertEqual((small / "model.safetensors").read_bytes(), before)
+                self.assertFalse((adapter / "model.safetensors").exists())
+                found = heed("translate", "--model", adapter, "--precision", "f32", text=text)
+                self.assertEqual((found.returncode, found.stderr), (0, ""))
+                self.assertEqual(heed("merge", "--adapter", adapter, "--out", merged).returncode, 0)
+                plain = heed("translate", "--model", merged, "--precision", "f32", text=text)
+                self.assertEqual((plain.returncode, plain.stderr), (0, ""))
+                if form == "bf16":  # integers multiply rows that are rounded to integers
+                    self.assertEqual(plain.stdout, found.stdout)
+                again = heed("quantize", "--model", merged, "--out", self.path / f"{form}-again")
+                self.assertEqual((again.returncode, again.stderr), (0, ""))
+        adapter = self.path / "int8-adapter"
+        self.assertRegex(heed("inspect", adapter).stdout, r"(?m)^adapter of rank 4 .* base .*int8-small$")
+        self.assertEqual(heed("inspect", adapter, "--probe").returncode, 0)
+        self.assertEqual(heed("report", adapter, "--out", self.path / "page.html").returncode, 0)
+        self.assert_refused("quantize", "--model", adapter, "--out", self.path / "x", mentions=("with heed merge",))
+        self.assert_refused("merge", "--adapter", adapter, "--model", base, "--out", self.path / "x",
+                            mentions=("belongs to another model",))
+        self.refuse("quantized weights", "or train an adapter on top of them ([adapter])",
+                    more=("--set", f"training.from={self.path}/int8-small"))
+        on_integers = ("--set", f"training.from={self.path}/int8-small", "--set", "adapter.rank=4")
+        probed = json.loads(heed("inspect", self.recipe, *on_integers, "--probe", "--json").stdout)
+        self.assertTrue(all(one["norm"] > 0.0 for one in probed["parameters"] if one["name"].endswith("inner.weight")))
+
+    def test_a_plan_counts_the_bytes_of_a_quantized_base(self):
+        base, small = self.path / "base", self.path / "small"
+        self.train("base", "--set", "training.updates=5")
+        self.assertEqual(heed("quantize", "--model", base, "--out", small).returncode, 0)
+        for model in (base, small):
+            options = ("--set", f"training.from={model}", "--set", "adapter.rank=4", "--set", "training.precision=f32")
+            for run in ((), ("--no-run",)):
+                plan = heed("plan", self.recipe, "--json", *run, *options)
+                self.assertEqual((plan.returncode, plan.stderr), (0, ""))
+            # bytes = 4 trained + tensors of the base's file. In f32 what is trained has no copy in another precision,
+            # and what the file holds stays as it is. Before the tensors are the header and its length, in 8 bytes.
+            content = (model / "model.safetensors").read_bytes()
+            tensors = len(content) - 8 - int.from_bytes(content[:8], "little")
+            planned = json.loads(plan.stdout)
+            self.assertEqual(planned["memory"]["weights"], 4 * planned["trained_parameters"] + tensors, model)
+
+    def test_a_plan_takes_an_unfinished_run_for_its_model_and_refuses_an_adapter(self):
+        base, unfinished, adapter = self.path / "base", self.path / "unfinished", self.path / "adapter"
+        self.train("base", "--set", "training.updates=5")
+        shutil.copytree(base, unfinished)
+        (unfinished / "model.safetensors").unlink()
+        options = lambda model: ("--set", f"training.from={model}", "--set", "adapter.rank=4")
+        trained = self.train("adapter", *options(base), "--set", "training.updates=5")
+        self.assertEqual((trained.returncode, trained.stderr), (0, ""))
+        plans = [heed("plan", self.recipe, "--no-run", "--json", *options(model)) for model in (base, unfinished)]
+        self.assertEqual([(plan.returncode, plan.stderr) for plan in plans], [(0, "")] * 2)
+        self.assertEqual(plans[1].stdout, plans[0].stdout)
+        timed = heed("plan", self.recipe, *options(unfinished))
+        self.assertEqual((timed.returncode, timed.stderr), (0, ""))
+        for rank in (4, 0):
+            self.assert_refused("plan", self.recipe, "--no-run", "--set", f"training.from={adapter}",
+                                "--set", f"adapter.rank={rank}", mentions=("holds an adapter", "heed merge"))
 
     def test_inspect_and_plan_count_what_is_trained(self):
         table = heed("inspect", self.recipe, "--set", "training.freeze=encoder.*").stdout

@@ -86,6 +86,23 @@ class TrainLanguageModel(train_cli.TrainTest):
         self.assertEqual(self.train("two", "--set", f"data.train={first},{second}").returncode, 0)
         self.assertEqual(self.weights("one"), self.weights("two"))
 
+    def test_files_are_mixed_by_weight_to_the_same_bits_after_any_stop(self):
+        first, second = self.file("first", lines(300, 2)), self.file("second", lines(40, 3))
+        mixed = ("--set", f"data.train={first},{second}", "--set", "data.validation_share=0", "--set",
+                 f"data.validation={self.text}", "--set", "data.weights=1,3")
+        self.assert_kills_change_nothing("--set", "training.updates=300", *mixed, moments=3)
+        self.assertEqual(self.train("even", *mixed, "--set", "data.weights=1,1").returncode, 0)
+        self.assertEqual(self.train("one", *mixed[:-1], "data.weights=0,1").returncode, 0)
+        self.assertEqual(self.train("apart", *mixed[:-1], "data.weights=[]").returncode, 0)
+        self.assertEqual(len({self.weights(name) for name in ("even", "one", "apart")}), 3)
+        empty = self.file("empty", "z")
+        for weights, files, mention in [("1", (first, second), "1 numbers for the 2 files"), ("1,-1", (first, second), "-1"),
+                                        ("0,0", (first, second), "the sum of data.weights is 0"),
+                                        ("1,1", (first, empty), "empty: 0 tokens to be predicted"),
+                                        ("1,0.000001", (first, second), "gets none")]:
+            self.assert_refused("train", self.recipe, "--out", self.path / "x", *mixed[:1], "data.train=" + ",".join(map(str, files)),
+                                *mixed[2:-1], f"data.weights={weights}", stdout=None, mentions=[mention])
+
     def test_a_model_trains_with_every_kind_of_tokenizer(self):
         for kind, vocabulary in [("bpe", 300), ("unigram", 300), ("wordpiece", 60), ("word", 0), ("byte", 0)]:
             with self.subTest(kind=kind):

@@ -3,19 +3,18 @@ updates."""
 
 import os
 import pathlib
-import random
 import re
 import subprocess
 import tempfile
 import unittest
+
+from page_commands import write_text
 
 BINARY = pathlib.Path(os.environ["HEED_BINARY"]).resolve()
 SOURCE = pathlib.Path(os.environ["HEED_SOURCE_DIR"]).resolve()
 PAGE = SOURCE / "docs" / "tutorial.md"
 SMALL = " ".join(f"--set {setting}" for setting in ("training.updates=20", "schedule.length=20", "schedule.warmup=2",
                                                     "training.log_every=10", "validation.every=10"))
-WORDS = {"ein": "a", "zwei": "two", "mann": "man", "frau": "woman", "hund": "dog", "ball": "ball", "spielt": "plays",
-         "sieht": "sees", "rot": "red", "im": "in", "park": "park", "schnee": "snow", "und": "and", "der": "the"}
 
 
 def commands_of(page):
@@ -39,14 +38,6 @@ def form_of(line):
 
 def forms_of(printed):
     return {form_of(line) for line in printed.splitlines() if line.strip() and line.strip() != "..."}
-
-
-def write_text(folder, seed, lines, name):
-    """Random words and what they mean; all texts begin with one sentence, which training and validation then share."""
-    drawn = random.Random(seed)
-    pairs = [list(WORDS), *(drawn.choices(list(WORDS), k=drawn.randint(4, 12)) for _ in range(lines - 1))]
-    (folder / f"{name}.de").write_text("".join(" ".join(words) + " .\n" for words in pairs))
-    (folder / f"{name}.en").write_text("".join(" ".join(WORDS[word] for word in words) + " .\n" for words in pairs))
 
 
 class Tutorial(unittest.TestCase):

@@ -117,6 +117,54 @@ TEST(TextBatches, OfAPackedTextHaveEachRowOncePerEpochInANewOrder) {
   EXPECT_NE(orders[1], orders[2]);
 }
 
+TEST(TextBatches, OfWindowsMayGrow) {
+  const TextBatchRules rules{.context = 10,
+                             .sequences = 7,
+                             .order = TextOrder::windows,
+                             .growth = {{3, {.sequences = 2, .context = 4}}, {5, {.sequences = 3, .context = 10}}}};
+  TextBatches batches(1003, rules, 1, 2),
+      constant(1003, {.context = 10, .sequences = 7, .order = TextOrder::windows}, 1, 2);
+  EXPECT_NE(batches.position().stream, constant.position().stream);
+  EXPECT_EQ(batches.batches_per_epoch(), constant.batches_per_epoch());
+  std::vector<BatchPosition> positions;
+  std::vector<std::vector<RowRange>> all;
+  for (int64_t update = 0; update < 8; ++update) {
+    positions.push_back(batches.position());
+    all.push_back(batches.next(update));
+    const TextBatchSize expected = update < 3   ? TextBatchSize{2, 4}
+                                   : update < 5 ? TextBatchSize{3, 10}
+                                                : TextBatchSize{7, 10};
+    EXPECT_EQ(rules.size_at(update), expected);
+    EXPECT_EQ(std::ssize(all.back()), expected.sequences);
+    for (const RowRange& range : all.back()) {
+      EXPECT_EQ(range.end - range.begin, expected.context);
+    }
+  }
+  for (size_t update = 0; update < all.size(); ++update) {
+    batches.seek(positions[update]);
+    EXPECT_EQ(batches.next(static_cast<int64_t>(update)), all[update]) << "from any position";
+  }
+}
+
+TEST(TextBatches, RefuseGrowthThatDoesNotFit) {
+  const auto refuse = [](TextBatchRules rules, const std::string& part) {
+    rules.context = 10;
+    rules.sequences = 7;
+    try {
+      rules.validate();
+      ADD_FAILURE() << part;
+    } catch (const ConfigError& error) {
+      EXPECT_THAT(error.what(), HasSubstr(part));
+    }
+  };
+  refuse({.growth = {{3, {2, 4}}}}, "only windows can grow");
+  refuse({.order = TextOrder::windows, .growth = {{3, {2, 4}}, {3, {2, 5}}}},
+         "until update 3, but the one before it lasts until 3");
+  refuse({.order = TextOrder::windows, .growth = {{0, {2, 4}}}}, "until update 0, but the one before it lasts until 0");
+  refuse({.order = TextOrder::windows, .growth = {{3, {2, 11}}}}, "context of 11");
+  refuse({.order = TextOrder::windows, .growth = {{3, {0, 4}}}}, "0 sequences");
+}
+
 TEST(TextBatches, OfWindowsComeUniformlyFromTheWholeText) {
   constexpr int64_t kRows = 27, kContext = 8, kPlaces = 20, kDraws = 40'000;
   TextBatches batches(kRows, {.context = kContext, .sequences = 4, .order = TextOrder::windows}, 1, 2);
@@ -177,6 +225,104 @@ TEST(TextBatches, RefuseInvalidRulesAndForeignPositions) {
   BatchPosition beyond = batches.position();
   beyond.batch = batches.batches_per_epoch();
   EXPECT_THAT(refusal([&] { batches.seek(beyond); }), HasSubstr("there is no epoch 0"));
+}
+
+// How often each row begins a sequence in so many epochs.
+std::map<int64_t, int64_t> begins_in(TextBatches& batches, int64_t epochs) {
+  std::map<int64_t, int64_t> begins;
+  while (batches.position().epoch < epochs) {
+    for (const RowRange& range : batches.next()) {
+      ++begins[range.begin];
+    }
+  }
+  return begins;
+}
+
+TEST(MixedTextBatches, TakeFromEachSourceByItsWeight) {
+  // 10 sequences and 2; of 12 an epoch has 9 of the small source, 3 of the large one.
+  const std::vector<WeightedRows> sources{{0, 50, 1.0}, {50, 59, 3.0}};
+  TextBatches batches(59, {.context = 5, .sequences = 4}, 7, 1, sources);
+  EXPECT_EQ(batches.sequences_per_epoch(), 12);
+  const std::map<int64_t, int64_t> begins = begins_in(batches, 10);
+  int64_t large = 0, small = 0;
+  for (const auto& [begin, count] : begins) {
+    EXPECT_EQ(begin % 5, 0);
+    (begin < 50 ? large : small) += count;
+    // Nothing comes again before all of its source has come.
+    EXPECT_EQ(count, begin < 50 ? 3 : 45);
+  }
+  EXPECT_EQ(large, 30);
+  EXPECT_EQ(small, 90);
+  EXPECT_EQ(begins.size(), 12U);
+}
+
+TEST(MixedTextBatches, StayWithinTheirSource) {
+  for (const TextOrder order : {TextOrder::packed, TextOrder::windows}) {
+    TextBatches batches(60, {.context = 7, .sequences = 3, .order = order}, 7, 1, {{0, 31, 2.0}, {31, 60, 1.0}});
+    int64_t first = 0, second = 0;
+    while (batches.position().epoch < 200) {
+      for (const RowRange& range : batches.next()) {
+        EXPECT_TRUE(range.end <= 31 || range.begin >= 31);
+        EXPECT_LT(range.begin, range.end);
+        ++(range.end <= 31 ? first : second);
+      }
+    }
+    EXPECT_NEAR(static_cast<double>(first) / static_cast<double>(first + second), 0.7, 0.03);  // 7 of 10 sequences
+  }
+}
+
+TEST(MixedTextBatches, GoOnFromAnyPosition) {
+  const std::vector<WeightedRows> sources{{0, 40, 1.0}, {40, 41, 0.0}, {41, 90, 0.7}};
+  for (const TextOrder order : {TextOrder::packed, TextOrder::windows}) {
+    const TextBatchRules rules{.context = 6, .sequences = 2, .order = order};
+    TextBatches all(90, rules, 3, 9, sources);
+    for (int64_t i = 0; i < 40; ++i) {
+      TextBatches from_here(90, rules, 3, 9, sources);
+      from_here.seek(all.position());
+      EXPECT_EQ(from_here.next(), all.next());
+    }
+  }
+}
+
+TEST(MixedTextBatches, AreAnotherStreamForOtherWeights) {
+  const TextBatchRules rules{.context = 5, .sequences = 4};
+  TextBatches one(60, rules, 7, 1, {{0, 50, 1.0}, {50, 60, 3.0}}),
+      other(60, rules, 7, 1, {{0, 50, 1.0}, {50, 60, 2.0}}), none(60, rules, 7, 1);
+  EXPECT_THROW(one.seek(other.position()), ConfigError);
+  EXPECT_THROW(one.seek(none.position()), ConfigError);
+}
+
+TEST(MixedTextBatches, RefuseSourcesThatGiveNothing) {
+  const TextBatchRules rules{.context = 5, .sequences = 4};
+  const auto refused = [](const TextBatchRules& by, const WeightedRows& small, const std::string& message) {
+    test::expect_error<ConfigError>(
+        [&] {
+          TextBatches(60, by, 7, 1, {{0, small.begin, 1.0, "large.txt"}, small});
+        },
+        {"small.txt: ", message});
+  };
+  refused(rules, {50, 50, 3.0, "small.txt"}, "0 tokens to be predicted");
+  refused(rules, {50, 60, 1e-6, "small.txt"}, "gets none of an epoch's 12 sequences");
+  const TextBatchRules windows{.context = 5, .sequences = 4, .order = TextOrder::windows};
+  refused(windows, {56, 60, 1.0, "small.txt"}, "at least 5 must be there");
+}
+
+TEST_F(Rows, OfFilesBeginWhereTheirTokensDo) {
+  ThreadPool pool(1);
+  for (const Documents documents : {Documents::none, Documents::lines}) {
+    const TextCorpus corpus =
+        read_text_corpus({.files = {put("a", "ab\ncd\n"), put("c", "efg\n")}, .documents = documents},
+                         test::trained(TokenizerKind::byte), pool);
+    const std::vector<int64_t> begins = corpus.file_begins();
+    ASSERT_EQ(begins.size(), 2U);
+    EXPECT_EQ(begins[0], 0);
+    const TextRows rows(corpus, DocumentBorders::kept);
+    const int64_t first = rows.row_of(begins[1]);
+    // "ab" and "cd", with a break or marks: the first row after them.
+    EXPECT_EQ(first, 6);
+    const std::vector<RowRange> rest{{first, rows.size()}};
+    EXPECT_EQ(segments_of(rows.read(rest)).front().substr(0, 2), documents == Documents::none ? "ef" : "<e");
+  }
 }
 
 }  // namespace

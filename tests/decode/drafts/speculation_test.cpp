@@ -10,7 +10,7 @@
 #include "decode/language_model_testing.h"
 #include "decode/steppers/fake_stepper.h"
 #include "decode/texts/generation.h"
-#include "decode/texts/text_translation.h"
+#include "decode/texts/translation/text_translation.h"
 
 namespace heed::test {
 namespace {

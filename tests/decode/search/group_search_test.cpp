@@ -9,8 +9,8 @@
 
 #include "base/errors.h"
 #include "decode/search/search.h"
-#include "decode/texts/alignment.h"
-#include "decode/texts/unknown_words.h"
+#include "decode/texts/translation/alignment.h"
+#include "decode/texts/translation/unknown_words.h"
 #include "decode/translator_testing.h"
 #include "text/token_ids.h"
 

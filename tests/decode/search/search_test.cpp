@@ -10,7 +10,7 @@
 
 #include "base/random.h"
 #include "decode/steppers/stepper.h"
-#include "decode/texts/translation.h"
+#include "decode/texts/translation/translation.h"
 #include "models/random_weights.h"
 
 namespace heed {

@@ -8,7 +8,7 @@
 #include "decode/scoring/perplexity.h"
 #include "decode/steppers/ensemble_stepper.h"
 #include "decode/steppers/fake_stepper.h"
-#include "decode/texts/alignment.h"
+#include "decode/texts/translation/alignment.h"
 #include "decode/translator_testing.h"
 
 namespace heed::test {

@@ -245,6 +245,19 @@ TEST_P(StepperOfALanguageModel, LayersThatDifferGiveTheBitsOfAFullPass) {
   EXPECT_EQ(logits_token_by_token(*make_stepper(*m.inference), tokens, 190), full_logits(m, tokens));
 }
 
+TEST_P(StepperOfALanguageModel, ValueEmbeddingsAndSkipsGiveTheBitsOfAFullPass) {
+  ModelConfig config = small_language_model();
+  config.decoder_layers = 5;
+  config.value_embeddings = {1, 2, 0, 2, 1};
+  config.skips = Skips::mirrored;
+  config.activation = Activation::relu_squared;
+  const Ids tokens = random_tokens(330, 6);
+  const RandomLanguageModel m(GetParam(), config);
+  EXPECT_EQ(logits_token_by_token(*make_stepper(*m.inference), tokens, 300), full_logits(m, tokens));
+  config.skips = Skips::none;
+  EXPECT_NE(full_logits(RandomLanguageModel(GetParam(), config), tokens), full_logits(m, tokens));
+}
+
 const LayerPattern kFullLayer{HeadPattern{}}, kLinearLayer{HeadPattern{HeadPattern::Kind::linear}},
     kLocalLayer{HeadPattern{HeadPattern::Kind::local, 40}};
 const std::vector<LayerPattern> kLinear{kLinearLayer};

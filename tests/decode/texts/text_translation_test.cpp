@@ -1,9 +1,9 @@
-#include "decode/texts/text_translation.h"
+#include "decode/texts/translation/text_translation.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "decode/texts/alignment.h"
+#include "decode/texts/translation/alignment.h"
 #include "decode/translator_testing.h"
 
 namespace heed::test {

@@ -1,4 +1,4 @@
-#include "decode/texts/translation_news.h"
+#include "decode/texts/translation/translation_news.h"
 
 #include <gtest/gtest.h>
 

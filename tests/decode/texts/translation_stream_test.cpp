@@ -1,4 +1,4 @@
-#include "decode/texts/translation_stream.h"
+#include "decode/texts/translation/translation_stream.h"
 
 #include <gtest/gtest.h>
 

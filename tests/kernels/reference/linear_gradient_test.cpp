@@ -5,8 +5,9 @@
 namespace heed::test {
 namespace {
 
-constexpr Activation kActivations[] = {Activation::none,      Activation::relu, Activation::gelu,
-                                       Activation::gelu_tanh, Activation::silu, Activation::tanh};
+constexpr Activation kActivations[] = {Activation::none, Activation::relu,      Activation::relu_squared,
+                                       Activation::gelu, Activation::gelu_tanh, Activation::silu,
+                                       Activation::tanh};
 
 TEST(ReferenceLinear, BackwardIsTheGradientForEveryActivation) {
   ReferenceBackend backend;
@@ -113,6 +114,18 @@ TEST(ReferenceActivation, HasKnownValues) {
     c.bias.set(0, 0, 0.5);
     EXPECT_NEAR(c.forward(backend, kReferenceTypes).y.get(0, 0), expected, 1e-15);
     EXPECT_EQ(c.forward(backend, kReferenceTypes).before.get(0, 0), 1.0);
+  }
+}
+
+TEST(ReferenceActivation, SquaredReluIsTheSquareOfWhatIsPositive) {
+  ReferenceBackend backend;
+  for (const auto& [x, expected] : {std::pair{-3.0, 0.0}, std::pair{0.5, 0.25}, std::pair{3.0, 9.0}}) {
+    LinearCase c = LinearCase::make(kReferenceTypes, 1, 1, 1);
+    c.activation = Activation::relu_squared;
+    c.x.set(0, 0, x);
+    c.weight.set(0, 0, 1.0);
+    c.bias.set(0, 0, 0.0);
+    EXPECT_EQ(c.forward(backend, kReferenceTypes).y.get(0, 0), expected);
   }
 }
 

@@ -121,7 +121,7 @@ TEST(ReferenceAdam, OneStepIsAsComputedByHand) {
 
 TEST(ReferenceAdam, TwoStepsFollowTheFormula) {
   ReferenceBackend backend;
-  for (const WeightDecay kind : {WeightDecay::coupled, WeightDecay::decoupled}) {
+  for (const WeightDecay kind : {WeightDecay::coupled, WeightDecay::decoupled, WeightDecay::cautious}) {
     AdamCase c = AdamCase::make(kReferenceTypes, 1);
     c.settings.decay_kind = kind;
     c.settings.weight_decay = 0.05;
@@ -133,14 +133,48 @@ TEST(ReferenceAdam, TwoStepsFollowTheFormula) {
       double g = c.gradients.get(0, 0) * 1.5 / (3.0 + 1e-6);
       const double decay = 0.05 * w;
       g += kind == WeightDecay::coupled ? decay : 0.0;
-      w -= kind == WeightDecay::decoupled ? 0.01 * decay : 0.0;
       m = 0.9 * m + 0.1 * g;
+      w -= kind == WeightDecay::decoupled || (kind == WeightDecay::cautious && m * w >= 0.0) ? 0.01 * decay : 0.0;
       v = 0.98 * v + 0.02 * g * g;
       const double n = static_cast<double>(step);
       w -= 0.01 * (m / (1 - std::pow(0.9, n))) / (std::sqrt(v / (1 - std::pow(0.98, n))) + 1e-8);
       EXPECT_NEAR(c.weights.get(0, 0), w, 1e-14);
     }
   }
+}
+
+// Where two weights are equally large, the one that the step shrinks decays too.
+TEST(ReferenceAdam, CautiousDecayNeverWorksAgainstTheStep) {
+  ReferenceBackend backend;
+  AdamCase c = AdamCase::make(kReferenceTypes, 2);
+  c.applied.set(0, 0, 0);
+  c.settings.learning_rate = 0.1;
+  c.settings.epsilon = 0.0;
+  c.settings.weight_decay = 0.5;
+  c.settings.decay_kind = WeightDecay::cautious;
+  for (int64_t i = 0; i < 2; ++i) {
+    c.weights.set(0, i, 2.0);
+    c.gradients.set(0, i, i == 0 ? 3.0 : -3.0);
+    c.first_moments.set(0, i, 0.0);
+    c.second_moments.set(0, i, 0.0);
+  }
+  c.step(backend);
+  EXPECT_NEAR(c.weights.get(0, 0), 2.0 - 0.1 * 0.5 * 2.0 - 0.1, 1e-15);
+  EXPECT_NEAR(c.weights.get(0, 1), 2.0 + 0.1, 1e-15);
+}
+
+TEST(ReferenceMuon, CautiousDecayNeverWorksAgainstTheDirection) {
+  ReferenceBackend backend;
+  MuonCase c = MuonCase::make(kReferenceTypes, 1, 2);
+  c.decay_kind = WeightDecay::cautious;
+  for (int64_t i = 0; i < 2; ++i) {
+    c.weights.set(0, i, 2.0);
+    c.moments.set(0, i, 0.0);
+    c.gradients.set(0, i, i == 0 ? 3.0 : -3.0);
+  }
+  c.run(backend);  // with a rate of 0.1, scale 2 and decay 0.5, along +-1 / sqrt(2)
+  EXPECT_NEAR(c.weights.get(0, 0), 2.0 - 0.1 * (2.0 / std::sqrt(2.0) + 0.5 * 2.0), 1e-15);
+  EXPECT_NEAR(c.weights.get(0, 1), 2.0 + 0.1 * 2.0 / std::sqrt(2.0), 1e-15);
 }
 
 TEST(ReferenceAdam, ANormThatIsNotFiniteChangesNothing) {

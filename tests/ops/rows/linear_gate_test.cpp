@@ -31,7 +31,7 @@ TEST_P(LinearGradient, AgreesWithDifferences) {
 std::vector<LinearCase> linear_cases() {
   std::vector<LinearCase> cases;
   for (const Activation activation : {Activation::none, Activation::relu, Activation::gelu, Activation::gelu_tanh,
-                                      Activation::silu, Activation::tanh}) {
+                                      Activation::silu, Activation::tanh, Activation::relu_squared}) {
     for (const float dropout : {0.0F, 0.4F}) {
       for (const WithBias bias : {WithBias::no, WithBias::yes}) {
         cases.push_back({activation, dropout, bias});
@@ -42,7 +42,7 @@ std::vector<LinearCase> linear_cases() {
 }
 
 std::string name_of_case(const ::testing::TestParamInfo<LinearCase>& info) {
-  constexpr std::array kNames{"None", "Relu", "Gelu", "GeluTanh", "Silu", "Tanh"};
+  constexpr std::array kNames{"None", "Relu", "Gelu", "GeluTanh", "Silu", "Tanh", "ReluSquared"};
   return std::string(kNames[static_cast<size_t>(info.param.activation)]) +
          (info.param.dropout > 0.0F ? "Dropout" : "") + (info.param.bias == WithBias::yes ? "Bias" : "");
 }
@@ -101,7 +101,7 @@ TEST(Linear, WhoseOutputIsUnusedHasNoGradient) {
 
 TEST(Gate, GradientAgreesWithDifferencesForEveryActivation) {
   for (const Activation activation : {Activation::none, Activation::relu, Activation::gelu, Activation::gelu_tanh,
-                                      Activation::silu, Activation::tanh}) {
+                                      Activation::silu, Activation::tanh, Activation::relu_squared}) {
     for (const float dropout : {0.0F, 0.3F}) {
       const Differentiable function{.inputs = inputs(random_tensor({5, 6}, 1)),
                                     .parameters = {},

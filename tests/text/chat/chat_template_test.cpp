@@ -5,7 +5,7 @@
 #include "source_root.h"
 #include "text/chat/chat_template.h"
 #include "text/chat/talk.h"
-#include "text/chat/template/json.h"
+#include "text/chat/template/values/json.h"
 
 namespace heed {
 namespace {

@@ -6,7 +6,7 @@
 #include "base/system/files.h"
 #include "source_root.h"
 #include "text/chat/chat_template.h"
-#include "text/chat/template/json.h"
+#include "text/chat/template/values/json.h"
 
 namespace heed {
 namespace {

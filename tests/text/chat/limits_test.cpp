@@ -1,7 +1,7 @@
 // Templates from anyone: what they may not do, and what they may use up.
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 #include <string>
 
 #include "text/chat/chat_template.h"
@@ -13,14 +13,14 @@ namespace {
 const Chat kGreeting = talk_of({{"user", "Hello"}, {"assistant", "Hi"}});
 
 std::string refusal_of_template(const std::string& text, const ChatOptions& options = {}) {
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();
   std::string what = "nothing was refused";
   try {
     ChatTemplate::parse(text, "t.jinja").render(kGreeting, options);
   } catch (const FormatError& error) {
     what = error.what();
   }
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20)) << text;
+  EXPECT_LT((std::clock() - begin) / CLOCKS_PER_SEC, 20) << "seconds of processor time: " << text;
   return what;
 }
 

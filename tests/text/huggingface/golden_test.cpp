@@ -8,9 +8,26 @@
 #include "base/system/files.h"
 #include "source_root.h"
 #include "text/huggingface/huggingface_tokenizer.h"
+#include "text/unicode/text_origins.h"
 
 namespace heed::test {
 namespace {
+
+// What every tokenizer says of its tokens is what this kind says in characters.
+void expect_origins(const HuggingFaceTokenizer& tokenizer, const std::string& text) {
+  const auto encoding = tokenizer.encode_text(text, {.special = huggingface::SpecialText::literal,
+                                                     .frame = huggingface::Frame::bare,
+                                                     .offsets = huggingface::Offsets::characters});
+  const std::vector<TextSpan> origins = tokenizer.origins(text);
+  ASSERT_EQ(origins.size(), tokenizer.encode(text).size());
+  const std::vector<TokenOffsets> found = characters_of(text, origins);
+  for (size_t i = 0; i < found.size(); ++i) {
+    // A part of a character is nothing to the library where it was trimmed, and the character here.
+    const auto [begin, end] = encoding.offsets[i];
+    EXPECT_EQ(found[i].begin, begin);
+    EXPECT_TRUE(found[i].end == end || (begin == end && found[i].end == end + 1));
+  }
+}
 
 using GoldenJson = nlohmann::json;
 
@@ -47,6 +64,7 @@ TEST(HuggingFaceGolden, EveryPartEncodesAndDecodesAsTheLibraryDoes) {
       const auto encoding = tokenizer->encode_text(text, with_offsets);
       expect_encoded(encoding, expected);
       EXPECT_EQ(tokenizer->encode_text(text, {}).ids, encoding.ids) << "without offsets";
+      expect_origins(*tokenizer, text);
       EXPECT_EQ(tokenizer->decode(encoding.ids), expected.at("text").get<std::string>());
     }
     for (size_t i = 0; i < entry.at("pairs").size(); ++i) {

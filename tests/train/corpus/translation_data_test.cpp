@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "checkpoint/model_directory.h"
-#include "decode/texts/translation_frame.h"
+#include "decode/texts/translation/translation_frame.h"
 #include "source_root.h"
 
 namespace heed::test {

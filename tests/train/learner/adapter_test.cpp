@@ -1,10 +1,15 @@
 #include <gmock/gmock.h>
 
+#include <array>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "checkpoint/adapter.h"
 #include "checkpoint/stored_model.h"
 #include "checkpoint/weights.h"
+#include "checkpoint/widened_groups.h"
+#include "nn/weights/integer_matrix.h"
+#include "tensor/float16.h"
 #include "train/training_testing.h"
 
 namespace heed::test {
@@ -44,11 +49,16 @@ class Adapting : public TrainingTest {
   std::string train_error(const Recipe& recipe) {
     return error_of([&] { train(recipe, "refused"); });
   }
+  // Whether products round what integers multiply to integers, too.
+  enum class Products : uint8_t { of_inference, of_training };
   // The loss of a stored model on the validation text.
-  double loss_of(const std::string& run) {
+  double loss_of(const std::string& run, Products products = Products::of_inference) {
     Recipe recipe = small_recipe();
     const auto backend = make_cpu_backend(2);
-    const StoredModel model({folder_ / run}, *backend, DType::f32);
+    StoredModel model({folder_ / run}, *backend, DType::f32);
+    if (products == Products::of_training) {
+      model.unpack_for_products();
+    }
     const ModelFolder folder{folder_ / run};
     const Tokenizers tokenizers = load_tokenizers(folder, load_description(folder));
     TranslationTask validating(recipe, {.tokenizers = &tokenizers});
@@ -277,6 +287,224 @@ TEST_F(Adapting, RefusesAnotherBaseAndBadSettings) {
   recipe = adapting();
   recipe.training.from = file("adapter");
   EXPECT_THAT(train_error(recipe), HasSubstr("holds an adapter, and training.from needs a whole model"));
+}
+
+// How the base's matrices are stored, row by row.
+enum class Integers : uint8_t { int8, int8_groups, int4 };
+constexpr std::array kAllIntegers{Integers::int8, Integers::int8_groups, Integers::int4};
+
+class AdaptingIntegers : public Adapting {
+ protected:
+  static IntegerMatrix rounded(Integers integers, const std::vector<float>& values, const Shape& shape) {
+    switch (integers) {
+      case Integers::int8:
+        return to_int8(values, shape);
+      case Integers::int8_groups:
+        return to_int8_groups(values, shape);
+      case Integers::int4:
+        break;
+    }
+    return to_int4(values, shape, kInt4Group);
+  }
+  template <class T>
+  static std::vector<std::byte> bytes(const std::vector<T>& values) {
+    const auto all = std::as_bytes(std::span(values));
+    return {all.begin(), all.end()};
+  }
+
+  struct Stored {
+    std::string name;
+    StoredType type;
+    std::vector<int64_t> shape;
+    std::vector<std::byte> content;
+  };
+  static void add_integers(Integers integers, const std::string& name, const IntegerMatrix& matrix,
+                           std::vector<Stored>& to) {
+    const int64_t rows = matrix.shape.rows(), columns = matrix.shape.columns();
+    if (integers == Integers::int4) {
+      std::vector<uint8_t> pairs;
+      for (size_t i = 0; i < matrix.values.size(); i += 2) {
+        pairs.push_back(static_cast<uint8_t>(matrix.values[i] + 8 + 16 * (matrix.values[i + 1] + 8)));
+      }
+      to.push_back({name, StoredType::u8, {rows, columns / 2}, bytes(pairs)});
+      const std::vector<bf16> scales(matrix.scales.begin(), matrix.scales.end());
+      to.push_back({scales_of(name), StoredType::bf16, {rows, matrix.groups()}, bytes(scales)});
+      return;
+    }
+    to.push_back({name, StoredType::i8, {rows, columns}, bytes(matrix.values)});
+    if (integers == Integers::int8) {
+      to.push_back({scales_of(name), StoredType::f32, {rows}, bytes(matrix.scales)});
+      return;
+    }
+    std::vector<uint16_t> halves(matrix.scales.size());
+    std::ranges::transform(matrix.scales, halves.begin(), narrowed_half);
+    to.push_back({scales_of(name), StoredType::f16, {rows, matrix.groups()}, bytes(halves)});
+  }
+
+  void write_model(const std::string& name, const std::vector<Stored>& tensors) {
+    std::filesystem::copy(folder_ / "base", folder_ / name, std::filesystem::copy_options::recursive);
+    std::vector<TensorSource> sources;
+    for (const Stored& one : tensors) {
+      sources.push_back(tensor_source(one.name, one.type, one.shape, one.content));
+    }
+    Metadata metadata = SafeTensors(folder_ / "base" / "model.safetensors").metadata();
+    metadata.erase("heed_checksum");
+    write_checked_safetensors(folder_ / name / "model.safetensors", sources, metadata);
+  }
+
+  // The base twice: "integers", and "floats" with the values that they stand for.
+  void write_quantized(Integers integers) {
+    std::vector<Stored> quantized, widened;
+    const SafeTensors base(folder_ / "base" / "model.safetensors");
+    for (const StoredTensor& tensor : base.tensors()) {
+      std::vector<float> values = read_weight(base, tensor);
+      if (tensor.shape.size() != 2) {
+        quantized.push_back({tensor.name, StoredType::f32, tensor.shape, bytes(values)});
+        widened.push_back(quantized.back());
+        continue;
+      }
+      const IntegerMatrix matrix = rounded(integers, values, {tensor.shape[0], tensor.shape[1]});
+      for (size_t i = 0; i < values.size(); ++i) {
+        values[i] = matrix.value(i);
+      }
+      add_integers(integers, tensor.name, matrix, quantized);
+      widened.push_back({tensor.name, StoredType::f32, tensor.shape, bytes(values)});
+    }
+    for (const std::string name : {"integers", "floats"}) {
+      std::filesystem::remove_all(folder_ / name);
+    }
+    write_model("integers", quantized);
+    write_model("floats", widened);
+  }
+  Recipe adapting_from(const std::string& base) const {
+    Recipe recipe = adapting();
+    recipe.training.from = file(base);
+    recipe.training.precision = Precision::f32;
+    recipe.checkpoints.final_weights = FinalWeights::last;
+    return recipe;
+  }
+  std::string adapter_of(const std::string& run) const {
+    return SafeTensors(folder_ / run / "adapter.safetensors").metadata().at("heed_checksum");
+  }
+};
+
+// In f32 the integers times their scales are what the floats are, so that all is the same to the bit.
+TEST_F(AdaptingIntegers, TrainsWhatTheFloatsThatTheyStandForTrain) {
+  for (const Integers integers : kAllIntegers) {
+    SCOPED_TRACE(static_cast<int>(integers));
+    write_quantized(integers);
+    const std::string number = std::to_string(static_cast<int>(integers));
+    train(adapting_from("floats"), "of-floats" + number);
+    const double loss = listening_.validations.back().scores.loss;
+    train(adapting_from("integers"), "of-integers" + number);
+    EXPECT_EQ(listening_.validations.back().scores.loss, loss);
+    EXPECT_EQ(adapter_of("of-integers" + number), adapter_of("of-floats" + number));
+    EXPECT_EQ(load_adapter({folder_ / ("of-integers" + number)}).whole, std::vector<std::string>());
+    EXPECT_LT(loss, loss_of("floats") - 0.01);
+
+    merge("of-integers" + number, "", "merged" + number);
+    EXPECT_DOUBLE_EQ(loss_of("merged" + number), loss_of("of-floats" + number));
+    EXPECT_NEAR(loss_of("merged" + number), loss, 1e-4);
+  }
+}
+
+// With the products of training the loss is that of training, to the bit. Those of inference round what integers
+// multiply to integers, too, by at most 1/254 of a row's largest value: no bound on the loss follows from that.
+TEST_F(AdaptingIntegers, RunsWithAdaptersBesideTheIntegers) {
+  for (const Integers integers : kAllIntegers) {
+    SCOPED_TRACE(static_cast<int>(integers));
+    write_quantized(integers);
+    const std::string run = "adapter" + std::to_string(static_cast<int>(integers));
+    train(adapting_from("integers"), run);
+    const double loss = listening_.validations.back().scores.loss;
+    merge(run, "", "merged-" + run);
+    EXPECT_EQ(loss_of(run, Products::of_training), loss);
+    EXPECT_NE(loss_of(run), loss);
+    EXPECT_NE(loss_of(run), loss_of("merged-" + run));
+    const auto backend = make_cpu_backend(1);
+    const StoredModel beside({folder_ / run}, *backend, DType::f32),
+        merged({folder_ / ("merged-" + run)}, *backend, DType::f32);
+    EXPECT_LT(beside.step_bytes(), merged.step_bytes());  // of so small a model the adapters are half
+  }
+}
+
+TEST_F(AdaptingIntegers, ResumesToTheSameBitsAndWithTheSameBaseAlone) {
+  write_quantized(Integers::int4);
+  for (const Precision precision : {Precision::f32, Precision::bf16}) {
+    Recipe recipe = adapting_from("integers");
+    recipe.training.precision = precision;
+    recipe.training.accumulate = 2;
+    const std::string name(name_of(precision));
+    train(recipe, name);
+    listening_.stop_after = 11;
+    listening_.asked = 0;
+    EXPECT_EQ(train(recipe, name + "-stopped"), EndReason::stopped);
+    listening_.stop_after = -1;
+    std::filesystem::rename(folder_ / "integers", folder_ / "away");
+    std::filesystem::copy(folder_ / "floats", folder_ / "integers", std::filesystem::copy_options::recursive);
+    EXPECT_THAT(error_of([&] { train(recipe, name + "-stopped", TrainStart::resume); }),
+                HasSubstr("belongs to another model"));
+    std::filesystem::remove_all(folder_ / "integers");
+    std::filesystem::rename(folder_ / "away", folder_ / "integers");
+    train(recipe, name + "-stopped", TrainStart::resume);
+    EXPECT_EQ(adapter_of(name + "-stopped"), adapter_of(name));
+  }
+}
+
+TEST_F(AdaptingIntegers, RecomputedActivationsChangeNothing) {
+  write_quantized(Integers::int8);
+  train(adapting_from("integers"), "kept");
+  Recipe recipe = adapting_from("integers");
+  recipe.model.recompute = Recompute::layers;
+  train(recipe, "recomputed");
+  EXPECT_EQ(adapter_of("recomputed"), adapter_of("kept"));
+}
+
+// Tables of tokens have other rows then: those are floats, and trained.
+TEST_F(AdaptingIntegers, AnotherVocabularyTakesTheRowsThatBothHave) {
+  write_quantized(Integers::int8);
+  Recipe recipe = adapting_from("integers");
+  recipe.training.from_tokenizers = false;
+  task(recipe).data.train_source = {file("valid.de")};
+  task(recipe).data.train_target = {file("valid.en")};
+  train(recipe, "adapter");
+  EXPECT_THAT(load_adapter({folder_ / "adapter"}).whole, Contains("source.tokens"));
+  EXPECT_THAT(listening_.messages, Contains(HasSubstr("by the text of their tokens or labels")));
+  merge("adapter", "", "merged");
+  EXPECT_NEAR(loss_of("merged"), listening_.validations.back().scores.loss, 1e-4);
+}
+
+// Older versions recorded the checksum of these floats.
+TEST_F(AdaptingIntegers, AreAlsoKnownByTheFloatsOfTheirGroups) {
+  write_quantized(Integers::int8_groups);
+  train(adapting_from("integers"), "adapter");
+  const auto floats =
+      with_widened_groups(std::make_shared<const SafeTensors>(folder_ / "integers" / "model.safetensors"));
+  EXPECT_EQ(error_with("base_checksum", checksum_of_tensors(*floats)), "nothing was thrown");
+  EXPECT_THAT(error_with("base_checksum", "0"), HasSubstr("belongs to another model"));
+}
+
+TEST_F(AdaptingIntegers, WithoutAnAdapterAreRefused) {
+  write_quantized(Integers::int8);
+  Recipe recipe = small_recipe();
+  recipe.training.from = file("integers");
+  EXPECT_THAT(train_error(recipe), testing::AllOf(HasSubstr("holds quantized weights ("),
+                                                  HasSubstr("name the model that they were made from"),
+                                                  HasSubstr("or train an adapter on top of them ([adapter])")));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "refused"));
+}
+
+TEST_F(AdaptingIntegers, ABaseThatLacksAScaleIsRefused) {
+  write_quantized(Integers::int8);
+  const SafeTensors whole(folder_ / "integers" / "model.safetensors");
+  std::vector<Stored> tensors;
+  for (const StoredTensor& tensor : whole.tensors()) {
+    if (tensor.name != "source.tokens.scales") {
+      tensors.push_back({tensor.name, tensor.type, tensor.shape, {tensor.bytes.begin(), tensor.bytes.end()}});
+    }
+  }
+  write_model("lacking", tensors);
+  EXPECT_THAT(train_error(adapting_from("lacking")), HasSubstr("there is no tensor 'source.tokens.scales'"));
 }
 
 }  // namespace

@@ -80,9 +80,10 @@ TEST(ContinuedModel, OfAnotherArchitectureHasTheStackThatBothHave) {
 
 TEST(ContinuedModel, CanBeTrainedFromEveryOtherProgramsModel) {
   int64_t models = 0;
-  for (const auto& [group, tasks] : {std::pair{"encoder_decoders", std::vector<std::string>{"translation"}},
-                                     std::pair{"decoders", std::vector<std::string>{"language-model", "chat"}},
-                                     std::pair{"encoders", std::vector<std::string>{"masked-lm", "classify", "tag"}}}) {
+  for (const auto& [group, tasks] :
+       {std::pair{"encoder_decoders", std::vector<std::string>{"translation"}},
+        std::pair{"decoders", std::vector<std::string>{"language-model", "chat", "preference"}},
+        std::pair{"encoders", std::vector<std::string>{"masked-lm", "classify", "tag"}}}) {
     for (const auto& entry : std::filesystem::directory_iterator(kGoldenModels / group)) {
       const std::string name = entry.path().filename();
       for (const std::string& task : tasks) {

@@ -9,6 +9,7 @@
 #include "base/system/files.h"
 #include "source_root.h"
 #include "train/recipe/translation_recipe.h"
+#include "train/stages/staged_recipe.h"
 #include "train/tasks/tasks.h"
 
 namespace heed {
@@ -126,7 +127,7 @@ TEST(RecipeDocs, PagesThatRecipesAndSourcesNameExist) {
       if (!entry.is_regular_file()) {
         continue;
       }
-      for (const std::string& page : matches(read_file(entry.path()), "(docs/[a-z_]+\\.md)")) {
+      for (const std::string& page : matches(read_file(entry.path()), "(docs/[a-z/-]+\\.md)")) {
         ++named;
         EXPECT_TRUE(fs::exists(kRoot / page)) << entry.path() << " names " << page;
       }
@@ -145,12 +146,13 @@ TEST(RecipeDocs, ATextWithoutAModelIsNotARecipe) {
 }
 
 TEST(RecipeDocs, EveryRecipeOfTheProjectIsValid) {
-  for (const auto& entry : fs::directory_iterator(kRoot / "recipes")) {
-    if (entry.path().extension() != ".toml") {
+  for (const fs::path& file : test::recipes_of_repository()) {
+    SCOPED_TRACE(file);
+    if (has_stages(file.string())) {
+      EXPECT_NO_THROW(StagedRecipe(file.string(), {}, "run"));
       continue;
     }
-    SCOPED_TRACE(entry.path());
-    const Recipe recipe = parse_recipe(read_file(entry.path()), entry.path().string(), {});
+    const Recipe recipe = parse_recipe(read_file(file), file.string(), {});
     const TranslationRecipe* const translation = recipe.find<TranslationRecipe>();
     if (translation == nullptr || !translation->data.train_source.empty()) {
       EXPECT_NO_THROW(recipe.validate_for_new_run());

@@ -1,5 +1,5 @@
 #include "checkpoint/stored_model.h"
-#include "decode/texts/text_translation.h"
+#include "decode/texts/translation/text_translation.h"
 #include "train/training_testing.h"
 
 namespace heed::test {

@@ -56,6 +56,26 @@ TEST_F(LanguageModelTraining, AResumedRunGivesTheSameBits) {
   }
 }
 
+// With learned positions, those that no batch has reached yet have no gradient.
+TEST_F(LanguageModelTraining, AResumedRunOfGrowingBatchesGivesTheSameBits) {
+  Recipe recipe = text_recipe();
+  text(recipe).data.batches.order = TextOrder::windows;
+  train(recipe, "constant");
+  const int64_t last = text(recipe).data.batches.context;
+  text(recipe).data.growth = {.updates = {5, 10}, .sequences = {1, 2}, .contexts = {last / 4, last / 2}};
+  train(recipe, "unbroken");
+  EXPECT_NE(weights("unbroken"), weights("constant"));
+  for (const int64_t stop : {4, 5, 9, 12}) {
+    const std::string stopped = fmt::format("stopped-{}", stop);
+    listening_.asked = 0;
+    listening_.stop_after = stop;
+    EXPECT_EQ(train(recipe, stopped), EndReason::stopped);
+    listening_.stop_after = -1;
+    EXPECT_EQ(train(recipe, stopped, TrainStart::resume), EndReason::updates);
+    EXPECT_EQ(weights(stopped), weights("unbroken")) << stop;
+  }
+}
+
 TEST_F(LanguageModelTraining, RecomputedActivationsChangeNoBit) {
   Recipe recipe = text_recipe();
   train(recipe, "kept");
@@ -396,6 +416,18 @@ TEST_F(LanguageModelTraining, RefusesInvalidRecipes) {
   EXPECT_THAT(with([](Recipe& r, Data&) { text(r).samples.temperature = -1.0; }),
               HasSubstr("validation.temperature is -1"));
   EXPECT_THAT(with([](Recipe&, Data& d) { d.train = {"-"}; }), HasSubstr("which can be read only once"));
+  const auto growing = [&](const GrowthRecipe& growth, TextOrder order = TextOrder::windows, int64_t epochs = 0) {
+    return with([&](Recipe& r, Data& d) {
+      d.growth = growth;
+      d.batches.order = order;
+      r.training.epochs = epochs;
+    });
+  };
+  EXPECT_THAT(growing({{5}, {1, 2}, {4}}), HasSubstr("data.growth_updates has 1 numbers, data.growth_sequences 2"));
+  EXPECT_THAT(growing({{5}, {1}, {4}}, TextOrder::packed), HasSubstr("data.growth_updates needs data.order"));
+  EXPECT_THAT(growing({{5}, {1}, {4}}, TextOrder::windows, 1), HasSubstr("but not training.epochs"));
+  EXPECT_THAT(growing({{5, 5}, {1, 1}, {4, 4}}), HasSubstr("until update 5, but the one before it lasts until 5"));
+  EXPECT_THAT(growing({{5}, {1}, {1000}}), HasSubstr("growth has a context of 1000"));
   EXPECT_THAT(with([](Recipe&, Data& d) { d.train = d.validation = {"-"}; }), HasSubstr("2 times"));
 }
 

@@ -15,10 +15,13 @@ __device__ inline float gelu_tanh_of(float x) { return tanhf(0.7978845608F * (x 
 
 //   relu: max(x, 0)              gelu: x Phi(x), Phi the normal distribution
 //   silu: x sigmoid(x)           gelu_tanh: x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))
+//   relu_squared: max(x, 0)^2
 template <Activation kActivation>
 __device__ inline float activate(float x) {
   if constexpr (kActivation == Activation::relu) {
     return x > 0.0F ? x : 0.0F;
+  } else if constexpr (kActivation == Activation::relu_squared) {
+    return x > 0.0F ? x * x : 0.0F;
   } else if constexpr (kActivation == Activation::gelu) {
     return 0.5F * x * erfcf(-0.7071067812F * x);
   } else if constexpr (kActivation == Activation::gelu_tanh) {
@@ -37,6 +40,8 @@ template <Activation kActivation>
 __device__ inline float activation_slope(float x) {
   if constexpr (kActivation == Activation::relu) {
     return x > 0.0F ? 1.0F : 0.0F;
+  } else if constexpr (kActivation == Activation::relu_squared) {
+    return x > 0.0F ? 2.0F * x : 0.0F;
   } else if constexpr (kActivation == Activation::gelu) {
     return 0.5F * erfcf(-0.7071067812F * x) + x * 0.3989422804F * expf(-0.5F * x * x);
   } else if constexpr (kActivation == Activation::gelu_tanh) {
@@ -66,6 +71,8 @@ void for_activation(Activation activation, Body&& body) {
       return body(ActivationTag<Activation::none>{});
     case Activation::relu:
       return body(ActivationTag<Activation::relu>{});
+    case Activation::relu_squared:
+      return body(ActivationTag<Activation::relu_squared>{});
     case Activation::gelu:
       return body(ActivationTag<Activation::gelu>{});
     case Activation::gelu_tanh:

@@ -11,6 +11,7 @@ void cross_entropy(Context& context, const CrossEntropy& call);
 void logit_sums(Context& context, const LogitSums& call);
 void divided_loss(Context& context, const DividedLoss& call);
 void label_loss(Context& context, const LabelLoss& call);
+void distil_loss(Context& context, const DistilLoss& call);
 void log_softmax(Context& context, const ConstView& logits, const View& log_probs);
 void selected_log_softmax(Context& context, const SelectedLogSoftmax& call);
 void average_probabilities(Context& context, const AverageProbabilities& call);

@@ -76,7 +76,7 @@ struct MuonStepPack {
   Matrix<bf16> copy;
   Matrix<const T> direction;
   const double* squared_norm;
-  float rate, scale, decay;
+  float rate, scale, decay, decay_opposed;  // the latter of a weight whose sign is the opposite of its direction's
   bool aligned;
 
   __device__ void operator()(int64_t r, int64_t c, int64_t left) const {
@@ -89,7 +89,7 @@ struct MuonStepPack {
     load_pack(direction.row(r) + c, left, aligned, d);
     HEED_UNROLL
     for (int j = 0; j < kWidth; ++j) {
-      w[j] -= rate * (scale * d[j] + decay * w[j]);
+      w[j] -= rate * (scale * d[j] + (d[j] * w[j] >= 0.0F ? decay : decay_opposed) * w[j]);
     }
     store_pack(w, weights.row(r) + c, left, aligned);
     if (!copy.empty()) {
@@ -124,14 +124,16 @@ void muon_direction(Context& context, const MuonDirection& call) {
 void muon_step(Context& context, const MuonStep& call) {
   Operands operands(context);
   for_storage(call.direction.type(), [&]<class T>(T) {
-    MuonStepPack<T> of{.weights = operands.in_out<float>(call.weights),
-                       .copy = operands.in_out<bf16>(call.copy),
-                       .direction = operands.in<T>(call.direction),
-                       .squared_norm = operands.in<double>(call.squared_norm).data,
-                       .rate = static_cast<float>(call.learning_rate),
-                       .scale = static_cast<float>(call.scale),
-                       .decay = static_cast<float>(call.weight_decay),
-                       .aligned = false};
+    MuonStepPack<T> of{
+        .weights = operands.in_out<float>(call.weights),
+        .copy = operands.in_out<bf16>(call.copy),
+        .direction = operands.in<T>(call.direction),
+        .squared_norm = operands.in<double>(call.squared_norm).data,
+        .rate = static_cast<float>(call.learning_rate),
+        .scale = static_cast<float>(call.scale),
+        .decay = static_cast<float>(call.weight_decay),
+        .decay_opposed = static_cast<float>(call.decay_kind == WeightDecay::cautious ? 0.0 : call.weight_decay),
+        .aligned = false};
     of.aligned = all_aligned(of.weights, of.copy, of.direction);
     sweep<kPack<bf16>>(context, of.weights.rows, of.weights.columns, of);
   });

@@ -100,7 +100,8 @@ struct AdamArrays {
 };
 
 struct AdamConstants {
-  float beta1, rest1, beta2, rest2, epsilon, coupled_decay, kept;
+  // kept: what decay leaves of a weight; kept_opposed: of one whose sign is the opposite of its first moment's
+  float beta1, rest1, beta2, rest2, epsilon, coupled_decay, kept, kept_opposed;
 };
 
 __device__ inline void adam_element(const AdamConstants& k, const AdamNumbers& n, float gradient, float& w, float& m,
@@ -108,7 +109,7 @@ __device__ inline void adam_element(const AdamConstants& k, const AdamNumbers& n
   const float g = n.clip * gradient + k.coupled_decay * w;
   m = k.beta1 * m + k.rest1 * g;
   v = k.beta2 * v + k.rest2 * (g * g);
-  w = k.kept * w - n.step_size * (m / (sqrtf(v) * n.root_correction + k.epsilon));
+  w = (m * w >= 0.0F ? k.kept : k.kept_opposed) * w - n.step_size * (m / (sqrtf(v) * n.root_correction + k.epsilon));
 }
 
 // A block for each chunk. Where all of its arrays begin at multiples of 16 bytes, four elements at a time.
@@ -161,15 +162,17 @@ __global__ void adam_kernel(RangeChunks of, AdamArrays arrays, AdamConstants dec
 }
 
 AdamConstants adam_constants(const AdamSweep& call, Decays decays) {
-  const bool decoupled = call.decay_kind == WeightDecay::decoupled;
+  const bool decoupled = call.decay_kind != WeightDecay::coupled;
   const double decay = decays == Decays::yes ? call.weight_decay : 0.0;
+  const auto kept = static_cast<float>(decoupled ? 1.0 - call.learning_rate * decay : 1.0);
   return {.beta1 = static_cast<float>(call.beta1),
           .rest1 = static_cast<float>(1.0 - call.beta1),
           .beta2 = static_cast<float>(call.beta2),
           .rest2 = static_cast<float>(1.0 - call.beta2),
           .epsilon = static_cast<float>(call.epsilon),
           .coupled_decay = static_cast<float>(decoupled ? 0.0 : decay),
-          .kept = static_cast<float>(decoupled ? 1.0 - call.learning_rate * decay : 1.0)};
+          .kept = kept,
+          .kept_opposed = call.decay_kind == WeightDecay::cautious ? 1.0F : kept};
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ struct PackedFloats final : PackedWeight {
 struct PackedInt8 final : PackedWeight {
   PackedInt8(const Shape& shape, float input_scale_of_rows, Arena& arena);
   int64_t bytes() const override { return values.bytes() + scales.bytes(); }
+  bool holds_integers() const override { return true; }
 
   Tensor values;  // i8 [rows, columns and padding]
   Tensor scales;  // f32 [rows]
@@ -38,6 +39,7 @@ constexpr int64_t kInt4BlockBytes = kInt4Block / 2;
 struct PackedInt4 final : PackedWeight {
   PackedInt4(const Shape& shape, Arena& arena);
   int64_t bytes() const override { return values.bytes() + scales.bytes(); }
+  bool holds_integers() const override { return true; }
 
   Tensor values;  // i8 [rows, blocks * kInt4BlockBytes]
   Tensor scales;  // bf16 [rows, blocks * kGroupsOfInt4Block]

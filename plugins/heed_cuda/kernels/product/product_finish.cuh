@@ -66,6 +66,8 @@ __device__ inline float activate_as(Activation activation, float x) {
       return x;
     case Activation::relu:
       return activate<Activation::relu>(x);
+    case Activation::relu_squared:
+      return activate<Activation::relu_squared>(x);
     case Activation::gelu:
       return activate<Activation::gelu>(x);
     case Activation::gelu_tanh:

@@ -54,6 +54,9 @@ template <Activation kind>
 HWY_INLINE Vec activate(Vec x) {
   if constexpr (kind == Activation::relu) {
     return hn::Max(x, constant(0.0F));
+  } else if constexpr (kind == Activation::relu_squared) {
+    const Vec positive = hn::Max(x, constant(0.0F));
+    return hn::Mul(positive, positive);
   } else if constexpr (kind == Activation::gelu) {
     return hn::Mul(x, normal_cdf(x));
   } else if constexpr (kind == Activation::gelu_tanh) {
@@ -72,6 +75,9 @@ template <Activation kind>
 HWY_INLINE Vec slope(Vec x) {
   if constexpr (kind == Activation::relu) {
     return hn::IfThenElseZero(hn::Gt(x, constant(0.0F)), constant(1.0F));
+  } else if constexpr (kind == Activation::relu_squared) {
+    const Vec positive = hn::Max(x, constant(0.0F));
+    return hn::Add(positive, positive);
   } else if constexpr (kind == Activation::gelu) {
     // Phi(x) + x phi(x)
     const Vec density = hn::Mul(constant(0.39894228F), hn::Exp(Floats(), hn::Mul(constant(-0.5F), hn::Mul(x, x))));
@@ -104,6 +110,8 @@ HWY_INLINE void with_activation(Activation kind, Body&& body) {
       return body.template operator()<Activation::none>();
     case Activation::relu:
       return body.template operator()<Activation::relu>();
+    case Activation::relu_squared:
+      return body.template operator()<Activation::relu_squared>();
     case Activation::gelu:
       return body.template operator()<Activation::gelu>();
     case Activation::gelu_tanh:

@@ -26,8 +26,9 @@ struct AdamConstants {
 HWY_BEFORE_NAMESPACE();
 namespace heed::cpu::HWY_NAMESPACE {
 
-void run_adam(const AdamConstants& k, const float* gradients, float* weights, float* first, float* second, bf16* copy,
-              int64_t count) {
+template <WeightDecay kind>
+HWY_INLINE void step_by_adam(const AdamConstants& k, const float* gradients, float* weights, float* first,
+                             float* second, bf16* copy, int64_t count) {
   const Floats d;
   const auto set = [&](float x) HWY_ATTR { return hn::Set(d, x); };
   each_vector(count, [&](int64_t i, int64_t left) HWY_ATTR {
@@ -36,7 +37,11 @@ void run_adam(const AdamConstants& k, const float* gradients, float* weights, fl
     const Vec m = hn::MulAdd(set(k.beta1), load_upto(first + i, left), hn::Mul(set(k.rest1), g));
     const Vec v = hn::MulAdd(set(k.beta2), load_upto(second + i, left), hn::Mul(set(k.rest2), hn::Mul(g, g)));
     const Vec deviation = hn::MulAdd(hn::Sqrt(v), set(k.root_correction), set(k.epsilon));
-    w = hn::NegMulAdd(set(k.step_size), hn::Div(m, deviation), hn::Mul(set(k.kept), w));
+    Vec kept = set(k.kept);
+    if constexpr (kind == WeightDecay::cautious) {
+      kept = hn::IfThenElse(hn::Ge(hn::Mul(m, w), set(0.0F)), kept, set(1.0F));
+    }
+    w = hn::NegMulAdd(set(k.step_size), hn::Div(m, deviation), hn::Mul(kept, w));
     store_upto(m, first + i, left);
     store_upto(v, second + i, left);
     store_upto(w, weights + i, left);
@@ -44,6 +49,14 @@ void run_adam(const AdamConstants& k, const float* gradients, float* weights, fl
       store_upto(w, copy + i, left);
     }
   });
+}
+void run_adam(const AdamConstants& k, const float* gradients, float* weights, float* first, float* second, bf16* copy,
+              int64_t count) {
+  step_by_adam<WeightDecay::decoupled>(k, gradients, weights, first, second, copy, count);
+}
+void run_cautious_adam(const AdamConstants& k, const float* gradients, float* weights, float* first, float* second,
+                       bf16* copy, int64_t count) {
+  step_by_adam<WeightDecay::cautious>(k, gradients, weights, first, second, copy, count);
 }
 
 }  // namespace heed::cpu::HWY_NAMESPACE
@@ -53,11 +66,12 @@ HWY_AFTER_NAMESPACE();
 namespace heed::cpu {
 
 HWY_EXPORT(run_adam);
+HWY_EXPORT(run_cautious_adam);
 
 namespace {
 
 AdamConstants constants_of(const AdamSweep& call, double clip, double step, Decays decays) {
-  const bool decoupled = call.decay_kind == WeightDecay::decoupled;
+  const bool decoupled = call.decay_kind != WeightDecay::coupled;
   const double decay = decays == Decays::yes ? call.weight_decay : 0.0;
   return {
       .clip = static_cast<float>(clip),
@@ -84,13 +98,20 @@ void adam(Context& context, const AdamSweep& call) {
   const double step = *host<double>(call.applied).data += 1.0;
   const AdamConstants decaying = constants_of(call, clip, step, Decays::yes);
   const AdamConstants spared = constants_of(call, clip, step, Decays::no);
+  const bool cautious = call.decay_kind == WeightDecay::cautious;
+  const auto run = [cautious](auto... operands) {
+    if (cautious) {
+      HWY_DYNAMIC_DISPATCH(run_cautious_adam)(operands...);
+    } else {
+      HWY_DYNAMIC_DISPATCH(run_adam)(operands...);
+    }
+  };
   for (const ElementRange& range : call.ranges) {
     sweep(context, call.weights.column_range(range.first, range.count), [&](int64_t, int64_t span, int64_t count) {
       const int64_t first = range.first + span;
-      HWY_DYNAMIC_DISPATCH(run_adam)
-      (range.decays == Decays::yes ? decaying : spared, at<float>(call.gradients, 0, first),
-       at<float>(call.weights, 0, first), at<float>(call.first_moments, 0, first),
-       at<float>(call.second_moments, 0, first), call.copy.empty() ? nullptr : at<bf16>(call.copy, 0, first), count);
+      run(range.decays == Decays::yes ? decaying : spared, at<float>(call.gradients, 0, first),
+          at<float>(call.weights, 0, first), at<float>(call.first_moments, 0, first),
+          at<float>(call.second_moments, 0, first), call.copy.empty() ? nullptr : at<bf16>(call.copy, 0, first), count);
     });
   }
 }

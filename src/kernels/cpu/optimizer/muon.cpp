@@ -7,6 +7,17 @@
 #include "kernels/cpu/elementwise/elements.h"
 #include "kernels/cpu/elementwise/sweep.h"
 
+#ifndef HEED_KERNELS_CPU_MUON_ONCE
+#define HEED_KERNELS_CPU_MUON_ONCE
+namespace heed::cpu {
+
+struct MuonFactors {
+  float step, kept, kept_opposed;
+};
+
+}  // namespace heed::cpu
+#endif
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/optimizer/muon.cpp"
 #include <hwy/foreach_target.h>
@@ -55,22 +66,25 @@ void run_direction_bf16(const float* g, const float* m, float g_scale, float m_s
   combine(g, m, g_scale, m_scale, to, count);
 }
 
+// `kept` is what decay leaves of a weight, `kept_opposed` of one whose sign is the opposite of its direction's.
 template <class T>
-HWY_INLINE void step_along(const T* direction, float* weights, bf16* copy, float kept, float step, int64_t count) {
+HWY_INLINE void step_along(const T* direction, float* weights, bf16* copy, const MuonFactors& k, int64_t count) {
+  const auto set = [](float x) HWY_ATTR { return hn::Set(Floats(), x); };
   each_vector(count, [&](int64_t i, int64_t left) HWY_ATTR {
-    const Vec w = hn::NegMulAdd(hn::Set(Floats(), step), load_upto(direction + i, left),
-                                hn::Mul(hn::Set(Floats(), kept), load_upto(weights + i, left)));
+    const Vec d = load_upto(direction + i, left), before = load_upto(weights + i, left);
+    const Vec kept = hn::IfThenElse(hn::Ge(hn::Mul(d, before), set(0.0F)), set(k.kept), set(k.kept_opposed));
+    const Vec w = hn::NegMulAdd(set(k.step), d, hn::Mul(kept, before));
     store_upto(w, weights + i, left);
     if (copy != nullptr) {
       store_upto(w, copy + i, left);
     }
   });
 }
-void run_muon_step_f32(const float* direction, float* weights, bf16* copy, float kept, float step, int64_t count) {
-  step_along(direction, weights, copy, kept, step, count);
+void run_muon_step_f32(const float* direction, float* weights, bf16* copy, const MuonFactors& k, int64_t count) {
+  step_along(direction, weights, copy, k, count);
 }
-void run_muon_step_bf16(const bf16* direction, float* weights, bf16* copy, float kept, float step, int64_t count) {
-  step_along(direction, weights, copy, kept, step, count);
+void run_muon_step_bf16(const bf16* direction, float* weights, bf16* copy, const MuonFactors& k, int64_t count) {
+  step_along(direction, weights, copy, k, count);
 }
 
 }  // namespace heed::cpu::HWY_NAMESPACE
@@ -136,15 +150,17 @@ void muon_step(Context& context, const MuonStep& call) {
   const ConstView direction = flattened(call.direction);
   const View copy = call.copy.empty() ? View() : flattened(call.copy);
   const auto kept = static_cast<float>(1.0 - call.learning_rate * call.weight_decay);
-  const auto step = static_cast<float>(call.learning_rate * call.scale);
+  const MuonFactors factors{.step = static_cast<float>(call.learning_rate * call.scale),
+                            .kept = kept,
+                            .kept_opposed = call.decay_kind == WeightDecay::cautious ? 1.0F : kept};
   sweep(context, weights, [&](int64_t, int64_t first, int64_t count) {
     bf16* const to = copy.empty() ? nullptr : at<bf16>(copy, 0, first);
     if (direction.type() == DType::bf16) {
       HWY_DYNAMIC_DISPATCH(run_muon_step_bf16)
-      (at<bf16>(direction, 0, first), at<float>(weights, 0, first), to, kept, step, count);
+      (at<bf16>(direction, 0, first), at<float>(weights, 0, first), to, factors, count);
     } else {
       HWY_DYNAMIC_DISPATCH(run_muon_step_f32)
-      (at<float>(direction, 0, first), at<float>(weights, 0, first), to, kept, step, count);
+      (at<float>(direction, 0, first), at<float>(weights, 0, first), to, factors, count);
     }
   });
 }

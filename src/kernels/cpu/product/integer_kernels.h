@@ -41,8 +41,8 @@ constexpr int64_t kInt4GroupWords = kInt4Group / 8, kInt8GroupWords = kInt8Group
 // fetches by itself comes too late, and stops at the end of a page of 4 KiB, such as those of a mapped file.
 constexpr int64_t kStepsAhead = 64;
 
-// With the instruction for sums of four products: AVX-512's for two panels, AVX-VNNI's and ARM's for one. ARM's multiply
-// signed values. On x86 with 8 bits the rows' values are 128 too large, which makes them unsigned; with groups they are
+// With the instruction for sums of four products: AVX-512's for two panels, AVX-VNNI's and ARM's for one. ARM's has
+// signed factors. On x86 the rows' values with 8 bits are 128 too large, which makes them unsigned; with groups they are
 // signed, and the weights unsigned: 8 too large, or 128, which is added as they are loaded. A row for groups ends with
 // what takes that back: the sums of its groups' values, times -8 or -128.
 void multiply_int8_avx512vnni(int64_t rows, const IntegerRows& a, const IntegerPanel& panel, float* tile,

@@ -10,6 +10,7 @@
 #include "kernels/cpu/product/panel_rows.h"
 #include "kernels/cpu/product/product_kernels.h"
 #include "kernels/cpu/product/tile_order.h"
+#include "kernels/cpu/product/unpacked_rows.h"
 
 namespace heed::cpu {
 namespace {
@@ -257,12 +258,7 @@ AnyPanels PackedInt8::panels() const {
                        .input_scale = panels_.input_scale};
 }
 
-void PackedInt8::read_row(int64_t row, float* to) const {
-  const float scale = panels_.scales[row];
-  for (int64_t k = 0; k < columns(); ++k) {
-    to[k] = scale * static_cast<float>(panels_.value(row, k));
-  }
-}
+void PackedInt8::read_row(int64_t row, float* to) const { unpack_row(panels_, row, to); }
 
 PackedInt8Groups::PackedInt8Groups(const Int8GroupPanels& panels)
     : CpuWeight(panels.shape.rows(), panels.shape.columns()), panels_(panels) {}
@@ -315,11 +311,7 @@ AnyPanels PackedInt8Groups::panels() const {
                        .columns = rows()};
 }
 
-void PackedInt8Groups::read_row(int64_t row, float* to) const {
-  for (int64_t k = 0; k < columns(); ++k) {
-    to[k] = panels_.scale(row, k) * static_cast<float>(panels_.value(row, k));
-  }
-}
+void PackedInt8Groups::read_row(int64_t row, float* to) const { unpack_row(panels_, row, to); }
 
 PackedInt4::PackedInt4(const Int4Panels& panels)
     : CpuWeight(panels.shape.rows(), panels.shape.columns()), panels_(panels) {}
@@ -373,10 +365,6 @@ AnyPanels PackedInt4::panels() const {
                        .columns = rows()};
 }
 
-void PackedInt4::read_row(int64_t row, float* to) const {
-  for (int64_t k = 0; k < columns(); ++k) {
-    to[k] = panels_.scale(row, k) * static_cast<float>(panels_.value(row, k));
-  }
-}
+void PackedInt4::read_row(int64_t row, float* to) const { unpack_row(panels_, row, to); }
 
 }  // namespace heed::cpu

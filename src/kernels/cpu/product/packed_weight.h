@@ -71,6 +71,7 @@ class PackedInt8 final : public CpuWeight {
   explicit PackedInt8(const Int8Panels& panels);
 
   int64_t bytes() const override;
+  bool holds_integers() const override { return true; }
   AnyPanels panels() const override;
   void read_row(int64_t row, float* to) const override;
   std::unique_ptr<CpuWeight> select_rows(Context& context, PanelMemory& memory,
@@ -87,6 +88,7 @@ class PackedInt8Groups final : public CpuWeight {
   explicit PackedInt8Groups(const Int8GroupPanels& panels);
 
   int64_t bytes() const override;
+  bool holds_integers() const override { return true; }
   AnyPanels panels() const override;
   void read_row(int64_t row, float* to) const override;
   std::unique_ptr<CpuWeight> select_rows(Context& context, PanelMemory& memory,
@@ -103,6 +105,7 @@ class PackedInt4 final : public CpuWeight {
   explicit PackedInt4(const Int4Panels& panels);
 
   int64_t bytes() const override;
+  bool holds_integers() const override { return true; }
   AnyPanels panels() const override;
   void read_row(int64_t row, float* to) const override;
   std::unique_ptr<CpuWeight> select_rows(Context& context, PanelMemory& memory,

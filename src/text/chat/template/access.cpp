@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "text/chat/template/operations.h"
-#include "text/chat/template/python_text.h"
+#include "text/chat/template/values/python_text.h"
 
 namespace heed::chat {
 namespace {
@@ -76,8 +76,8 @@ Value attribute_of(Run& run, const Value& object, std::string_view name) {
     return Callable{.macro = nullptr, .name = method};
   }
   if (const Dict* dict = object.dict()) {
-    if (const auto found = dict->texts.find(name); found != dict->texts.end()) {
-      return dict->items[found->second].second;
+    if (const Value* found = dict->find(name)) {
+      return *found;
     }
   }
   return not_there(object, name);

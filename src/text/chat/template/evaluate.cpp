@@ -1,9 +1,9 @@
 // Expressions.
 #include <algorithm>
 
-#include "text/chat/template/arithmetic.h"
 #include "text/chat/template/interpreter.h"
-#include "text/chat/template/python_text.h"
+#include "text/chat/template/values/arithmetic.h"
+#include "text/chat/template/values/python_text.h"
 
 namespace heed::chat {
 namespace {

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "text/chat/template/interpreter.h"
-#include "text/chat/template/python_text.h"
+#include "text/chat/template/values/python_text.h"
 
 namespace heed::chat {
 

@@ -11,7 +11,7 @@
 
 #include "text/chat/template/operations.h"
 #include "text/chat/template/run.h"
-#include "text/chat/template/syntax.h"
+#include "text/chat/template/syntax/syntax.h"
 
 namespace heed::chat {
 

@@ -4,7 +4,7 @@
 #include <unordered_set>
 
 #include "text/chat/template/filter_tables.h"
-#include "text/chat/template/python_text.h"
+#include "text/chat/template/values/python_text.h"
 
 namespace heed::chat {
 namespace {

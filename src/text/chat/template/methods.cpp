@@ -3,7 +3,7 @@
 #include <array>
 
 #include "text/chat/template/operations.h"
-#include "text/chat/template/python_text.h"
+#include "text/chat/template/values/python_text.h"
 
 namespace heed::chat {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "text/chat/template/value.h"
+#include "text/chat/template/values/value.h"
 
 namespace heed::chat {
 

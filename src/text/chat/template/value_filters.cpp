@@ -6,8 +6,8 @@
 #include <cstdlib>
 
 #include "text/chat/template/filter_tables.h"
-#include "text/chat/template/json.h"
-#include "text/chat/template/python_text.h"
+#include "text/chat/template/values/json.h"
+#include "text/chat/template/values/python_text.h"
 
 namespace heed::chat {
 namespace {

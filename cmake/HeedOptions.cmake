@@ -6,7 +6,7 @@ option(HEED_WARNINGS_AS_ERRORS "Stop at the first warning" OFF)
 set(HEED_SANITIZE "" CACHE STRING "Sanitizers to build with: address,undefined or thread")
 option(HEED_FUZZ "Build the fuzzers, which need Clang" OFF)
 set(HEED_INSTRUCTION_SETS "avx512" CACHE STRING
-  "The best instruction set that kernels are compiled for: sse4, avx2, avx512, or native, this processor's")
+  "The best instruction set that kernels are compiled for: sse4, avx2, avx512, or native, this processor's and SSE4")
 set(HEED_PYTHON "/usr/bin/python3" CACHE FILEPATH "The Python that runs scripts and, with PyTorch, the parity tests")
 
 if(NOT CMAKE_BUILD_TYPE)
@@ -19,7 +19,7 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release")
 else()
   set(unity OFF)
 endif()
-option(HEED_UNITY "Compile the files of a folder together, up to sixteen" ${unity})
+option(HEED_UNITY "Compile the files of a folder together" ${unity})
 
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
   set(HEED_X86_64 ON)
@@ -91,13 +91,18 @@ endif()
 
 # With ccache headers are not precompiled (HeedPrecompiled.cmake): it would find nothing in another clone, and so each file
 # is held to name what it uses.
+option(HEED_PRECOMPILE "Precompile common headers where files are compiled together and ccache is not there" ON)
 set(HEED_PRECOMPILED OFF)
-if(HEED_UNITY AND NOT HEED_CCACHE)
+set(batch 16)
+if(HEED_PRECOMPILE AND HEED_UNITY AND NOT HEED_CCACHE)
   set(HEED_PRECOMPILED ON)
+  # Larger units cost less in all, but more whenever one of their files changes: for who builds once.
+  set(batch 64)
   # GCC's collector goes through all that is alive whenever its heap has grown, which is a twelfth of a cold build. No unit
   # needs 1 GB, so that it need not.
   target_compile_options(heed_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=1000000>)
 endif()
+set(HEED_UNITY_BATCH ${batch} CACHE STRING "How many files of a folder are compiled together at most, 0 for all")
 
 # The fastest linker that is there and that the compiler can drive.
 include(CheckLinkerFlag)

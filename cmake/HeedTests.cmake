@@ -48,7 +48,7 @@ function(heed_test_program folder target label timeout)
   endif()
   heed_targets_up_to(libraries "${folder}")
   add_executable(${target} ${sources})
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${HEED_UNITY} UNITY_BUILD_BATCH_SIZE 16)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${HEED_UNITY} UNITY_BUILD_BATCH_SIZE ${HEED_UNITY_BATCH})
   heed_use_test_settings(${target})
   if(HEED_SANITIZE AND folder MATCHES "^kernels(/|$)")
     # These go through large operands themselves.

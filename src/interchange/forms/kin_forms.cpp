@@ -49,12 +49,12 @@ std::optional<int64_t> window_of_layer(const ModelConfig& c, int64_t layer) {
   return pattern.front().kind == HeadPattern::Kind::full ? 0 : pattern.front().size;
 }
 
-struct Windows {
+struct KinWindows {
   int64_t size, period;  // all layers but the last of each period have one
 };
 
-std::optional<Windows> windows_of(KinForm form, const ModelConfig& c) {
-  const auto fits = [&](const Windows& windows) {
+std::optional<KinWindows> windows_of(KinForm form, const ModelConfig& c) {
+  const auto fits = [&](const KinWindows& windows) {
     for (int64_t layer = 0; layer < c.decoder_layers; ++layer) {
       const int64_t expected = (layer + 1) % windows.period == 0 ? 0 : windows.size;
       if (window_of_layer(c, layer) != expected) {
@@ -63,13 +63,13 @@ std::optional<Windows> windows_of(KinForm form, const ModelConfig& c) {
     }
     return true;
   };
-  const Windows usual{std::max<int64_t>(1, window_of_layer(c, 0).value_or(0)),
-                      form == KinForm::gemma2 ? 2 : kUsualPeriod};
+  const KinWindows usual{std::max<int64_t>(1, window_of_layer(c, 0).value_or(0)),
+                         form == KinForm::gemma2 ? 2 : kUsualPeriod};
   if (fits(usual) || form == KinForm::gemma2) {
     return fits(usual) ? std::optional(usual) : std::nullopt;
   }
   for (int64_t period = 1; period <= c.decoder_layers; ++period) {
-    if (const Windows windows{usual.size, period}; fits(windows)) {
+    if (const KinWindows windows{usual.size, period}; fits(windows)) {
       return windows;
     }
   }
@@ -228,7 +228,7 @@ std::vector<GgufEntry> kin_entries(KinForm form, const ModelConfig& config) {
   std::ranges::move(gguf_scaling_entries(name_of(form), config, value_of_full(config, config.rotary_factor)),
                     std::back_inserter(entries));
   if (has_windows(form)) {
-    const Windows windows = *windows_of(form, config);
+    const KinWindows windows = *windows_of(form, config);
     add("attention.sliding_window", count(windows.size));
     if (form == KinForm::gemma2) {
       add("attn_logit_softcapping", static_cast<float>(config.attention_cap));

@@ -48,13 +48,13 @@ void append_utf8(std::string& text, uint32_t character) {
 
 // What follows a backslash, which is taken from `rest`; false for another form.
 bool append_escaped(std::string& text, std::string_view& rest) {
-  constexpr std::string_view kLetters = "0abtnvfre\"/\\ ", kMeant("\0\a\b\t\n\v\f\r\x1b\"/\\ ", 13);
+  constexpr std::string_view kEscaped = "0abtnvfre\"/\\ ", kMeant("\0\a\b\t\n\v\f\r\x1b\"/\\ ", 13);
   if (rest.empty()) {
     return false;
   }
   const char kind = rest.front();
   rest.remove_prefix(1);
-  if (const size_t at = kLetters.find(kind); at != std::string_view::npos) {
+  if (const size_t at = kEscaped.find(kind); at != std::string_view::npos) {
     text += kMeant[at];
     return true;
   }

@@ -156,11 +156,11 @@ void frontend_settings(Call& call) {
 }  // namespace
 
 Routes libretranslate_routes() {
-  constexpr ErrorForm kForm = ErrorForm::libretranslate;
-  return {{"POST", "/translate", kForm, "libretranslate", translate_texts},
-          {"POST", "/detect", kForm, "libretranslate", detect},
-          {"GET", "/languages", kForm, "libretranslate", list_languages},
-          {"GET", "/frontend/settings", kForm, "libretranslate", frontend_settings}};
+  constexpr ErrorForm kErrors = ErrorForm::libretranslate;
+  return {{"POST", "/translate", kErrors, "libretranslate", translate_texts},
+          {"POST", "/detect", kErrors, "libretranslate", detect},
+          {"GET", "/languages", kErrors, "libretranslate", list_languages},
+          {"GET", "/frontend/settings", kErrors, "libretranslate", frontend_settings}};
 }
 
 }  // namespace heed::serve

@@ -33,7 +33,7 @@ struct PreferenceLine {
   const chat::Value *prompt = nullptr, *chosen = nullptr, *rejected = nullptr;
 };
 
-PreferenceLine parts_of(const chat::Value& value, const std::string& where) {
+PreferenceLine preference_line_of(const chat::Value& value, const std::string& where) {
   const chat::Dict* const object = value.dict();
   require<FormatError>(object != nullptr, where, "expected an object with \"prompt\", \"chosen\" and \"rejected\"");
   PreferenceLine line;
@@ -107,7 +107,7 @@ Preferences read_preferences(const std::vector<std::string>& files, const ChatRe
     }
     const std::string where = lines.where();
     const chat::Value value = chat::parse_json(line, where);
-    const PreferenceLine parts = parts_of(value, where);
+    const PreferenceLine parts = preference_line_of(value, where);
     Conversation chosen = with_answer(parts, *parts.chosen, "chosen", reading, where);
     Conversation rejected = with_answer(parts, *parts.rejected, "rejected", reading, where);
     require<FormatError>(chosen.ids != rejected.ids || chosen.expected != rejected.expected, where,

@@ -31,7 +31,7 @@ double estimated_elements(const ModelConfig& config) {
   const auto number = [](int64_t value) { return static_cast<double>(value); };
   const double model = number(config.model);
   const double tables =
-      model * (number(config.source_vocabulary) + 2.0 * number(config.target_vocabulary) +
+      model * (number(config.source_vocabulary) + 2.0 * number(config.target_vocabulary) + number(config.bigrams) +
                (config.positions == Positions::none ? 0.0 : 2.0 * number(config.max_length + config.position_offset)));
   double layers = 0.0;
   for (int64_t i = 0; i < std::max(config.encoder_layers, config.decoder_layers); ++i) {
@@ -446,6 +446,9 @@ void ModelConfig::validate() const {
   check(architecture != Architecture::causal_lm || embedding_width == 0 || positions != Positions::sinusoidal,
         "embedding_width of architecture \"causal-lm\" does not go with positions \"sinusoidal\"");
   check_extent("embedding_width", embedding_width, 0);
+  check_extent("bigrams", bigrams, 0, kLargest);
+  check(bigrams == 0 || (architecture == Architecture::causal_lm && embedding_width == 0),
+        "bigrams are for architecture \"causal-lm\" without embedding_width");
   check_extent("text_width", text_width, 0);
   check(embedding_width == 0 || tying == Tying::none || head_layer || architecture == Architecture::causal_lm,
         "embedding_width is {}, so tie needs a head_layer, which makes an output of that width", embedding_width);

@@ -83,6 +83,7 @@ struct ModelConfig {
   // have this width, too. A decoder adds learned positions after the projection, and its output is projected back before
   // the vocabulary; neither projection has a bias.
   int64_t embedding_width = 0;
+  int64_t bigrams = 0;  // rows of a language model's table for each token and the one before it; 0: there is none
   SharedLayers shared_layers = SharedLayers::no;
   InitScheme init = InitScheme::xavier;
   double init_deviation = 0.02;  // of InitScheme::normal

@@ -146,6 +146,7 @@ SettingTable model_settings(ModelConfig& c) {
           choice<EmbeddingScale>("embedding_scale", c.embedding_scale,
                                  {{"none", EmbeddingScale::none}, {"sqrt-model", EmbeddingScale::sqrt_model}}),
           added("0", setting("embedding_width", c.embedding_width)),
+          added("0", setting("bigrams", c.bigrams)),
           added("false", flag("shared_layers", c.shared_layers, SharedLayers::no, SharedLayers::yes)),
           choice<InitScheme>("init", c.init,
                              {{"xavier", InitScheme::xavier},

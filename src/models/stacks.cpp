@@ -166,6 +166,7 @@ Embedding::Options embedding_options(const ModelConfig& config, int64_t vocabula
       .sinusoid = config.sinusoid,
       .position_offset = config.position_offset,
       .token_types = config.token_types,
+      .bigrams = config.bigrams,
       .scale = scaled ? std::sqrt(static_cast<double>(config.model)) : 1.0,
       .initialization = embedding_initialization(config),
       .norm = config.embedding_norm == EmbeddingNorm::present ? std::optional(norm) : std::nullopt,

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <vector>
 
+#include "nn/bigrams.h"
 #include "ops/rows/drop.h"
 
 namespace heed {
@@ -72,6 +73,8 @@ Embedding::Embedding(const Scope& scope, const Options& options)
     : positions_(options.positions),
       max_length_(options.max_length),
       offset_(are_learned(options.positions) ? options.position_offset : 0),
+      vocabulary_(options.vocabulary),
+      bigrams_(options.bigrams),
       added_at_(options.added_at),
       dropout_{scope.site("dropout"), options.dropout},
       op_{options.scale, options.norm ? DropoutSite() : dropout_, {&scope.parts(), options.vocabulary}} {
@@ -91,6 +94,10 @@ Embedding::Embedding(const Scope& scope, const Options& options)
   if (options.token_types > 0) {
     types_ = &scope.add("types", WeightRole::type_embedding, {options.token_types, added}, WeightUse::table,
                         options.initialization);
+  }
+  if (options.bigrams > 0) {
+    types_ = &scope.add("bigrams", WeightRole::bigram_embedding, {options.bigrams, added}, WeightUse::table,
+                        Initialization::zeros());
   }
   if (options.norm) {
     norm_.emplace(scope / "norm", WeightRole::embedding_norm, *options.norm);
@@ -112,6 +119,17 @@ std::span<const int32_t> Embedding::rows_of_positions(const Sequences& sequences
   std::ranges::transform(sequences.positions(), std::back_inserter(shifted),
                          [this](int32_t position) { return position + static_cast<int32_t>(offset_); });
   return shifted;
+}
+
+// Each token's row in the table of types, or of bigrams; empty without either.
+std::vector<int32_t> Embedding::rows_of_types(const Sequences& sequences) const {
+  if (bigrams_ > 0) {
+    return bigram_rows(sequences, vocabulary_, bigrams_);
+  }
+  if (types_ != nullptr && sequences.types().empty()) {
+    return std::vector<int32_t>(static_cast<size_t>(sequences.rows()));
+  }
+  return sequences.types();
 }
 
 Var Embedding::project_and_add(Pass& pass, const Sequences& sequences, std::span<const int32_t> positions) const {
@@ -136,8 +154,6 @@ Var Embedding::operator()(Pass& pass, const Sequences& sequences) const {
   if (sinusoidal_ != nullptr && sequences.rows() > 0) {
     sinusoids = sinusoidal_->reaching(std::ranges::max(sequences.positions()) + 1, pass.backend());
   }
-  const std::vector<int32_t> all_of_first_type(
-      types_ != nullptr && sequences.types().empty() ? static_cast<size_t>(sequences.rows()) : 0);
   std::vector<int32_t> shifted;
   const std::span<const int32_t> positions = rows_of_positions(sequences, shifted);
   if (added_at_ == AddedAt::width_of_model) {
@@ -145,7 +161,7 @@ Var Embedding::operator()(Pass& pass, const Sequences& sequences) const {
   }
   Var sum = embedding(pass, sequences.tokens(), positions, sequences.segments().first_row(), *table_,
                       {sinusoids == nullptr ? View() : sinusoids->view(), learned_positions_}, op_,
-                      {types_, sequences.types().empty() ? all_of_first_type : sequences.types()});
+                      {types_, rows_of_types(sequences)});
   if (norm_) {
     sum = (*norm_)(pass, sum);
     drop(pass, sum, dropout_);

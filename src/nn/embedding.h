@@ -72,6 +72,7 @@ class Embedding {
     SinusoidLayout sinusoid = SinusoidLayout::interleaved;
     int64_t position_offset = 0;  // the number of a sequence's first position; a learned table has rows before it too
     int64_t token_types = 0;      // kinds of tokens that are told apart by a learned vector each; 0: none are
+    int64_t bigrams = 0;          // rows of a table for a token and the one before it, instead of types; 0: none
     double scale = 1.0;
     Initialization initialization;
     std::optional<NormShape> norm;  // of the sum, before its dropout
@@ -89,13 +90,15 @@ class Embedding {
 
  private:
   std::span<const int32_t> rows_of_positions(const Sequences& sequences, std::vector<int32_t>& shifted) const;
+  std::vector<int32_t> rows_of_types(const Sequences& sequences) const;
   Var project_and_add(Pass& pass, const Sequences& sequences, std::span<const int32_t> positions) const;
 
   const Weight* table_;
   const Weight* learned_positions_ = nullptr;
-  const Weight* types_ = nullptr;
+  const Weight* types_ = nullptr;  // or of bigrams
   Positions positions_;
   int64_t max_length_, offset_;  // offset_: of rows of learned positions
+  int64_t vocabulary_, bigrams_;
   AddedAt added_at_;
   std::optional<Norm> norm_;
   std::optional<Linear> projection_;

@@ -17,6 +17,7 @@ enum class WeightRole : uint8_t {
   token_embedding,
   position_embedding,
   type_embedding,
+  bigram_embedding,  // of a token and the one before it
   embedding_norm,
   embedding_projection,  // from the embeddings' width to the model's
   value_embedding,       // a token's row, which layers add to its value
@@ -92,8 +93,8 @@ inline bool is_of_norm(const WeightIdentity& weight) {
 // A token's vector, or what is added to it before the first layer.
 inline bool is_of_embedding(const WeightIdentity& weight) {
   return weight.has(WeightRole::token_embedding) || weight.has(WeightRole::position_embedding) ||
-         weight.has(WeightRole::type_embedding) || weight.has(WeightRole::embedding_norm) ||
-         weight.has(WeightRole::embedding_projection);
+         weight.has(WeightRole::type_embedding) || weight.has(WeightRole::bigram_embedding) ||
+         weight.has(WeightRole::embedding_norm) || weight.has(WeightRole::embedding_projection);
 }
 
 }  // namespace heed

@@ -1,6 +1,7 @@
 #include "tensor/sequences.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/errors.h"
 
@@ -67,6 +68,23 @@ Sequences Sequences::without_padding(const std::vector<int32_t>& padded, int64_t
 
 std::span<const int32_t> Sequences::sequence(int64_t s) const {
   return tokens_.ids().subspan(static_cast<size_t>(segments_.begin(s)), static_cast<size_t>(segments_.length(s)));
+}
+
+std::vector<int32_t> Sequences::previous_tokens() const {
+  std::vector<int32_t> previous(static_cast<size_t>(rows()));
+  for (int64_t s = 0; s < segments_.count(); ++s) {
+    int32_t last = before_first_.empty() ? kNothingBefore : before_first_[static_cast<size_t>(s)];
+    for (int64_t row = segments_.begin(s); row < segments_.end(s); ++row) {
+      previous[static_cast<size_t>(row)] = std::exchange(last, tokens_.ids()[static_cast<size_t>(row)]);
+    }
+  }
+  return previous;
+}
+
+void Sequences::set_before_first(std::vector<int32_t> of_sequences) {
+  require(std::ssize(of_sequences) == segments_.count(), "sequences", "{} tokens before {} sequences",
+          of_sequences.size(), segments_.count());
+  before_first_ = std::move(of_sequences);
 }
 
 void Sequences::set_tokens(std::vector<int32_t> ids) {

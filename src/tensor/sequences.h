@@ -63,6 +63,10 @@ class Sequences {
   void set_tokens(std::vector<int32_t> ids);
   const Segments& segments() const { return segments_; }
   const std::vector<int32_t>& positions() const { return positions_; }
+  // The token before each, or kNothingBefore: before the first of a sequence, unless it is said what is there.
+  static constexpr int32_t kNothingBefore = -1;
+  std::vector<int32_t> previous_tokens() const;
+  void set_before_first(std::vector<int32_t> of_sequences);
   // What kind of token each is, for models that tell kinds apart: 0 and 1 for the two texts of a pair.
   const std::vector<int32_t>& types() const { return types_; }
   void set_types(std::vector<int32_t> types);
@@ -72,7 +76,8 @@ class Sequences {
   Tokens tokens_;
   Segments segments_;
   std::vector<int32_t> positions_;
-  std::vector<int32_t> types_;  // empty: all 0
+  std::vector<int32_t> types_;         // empty: all 0
+  std::vector<int32_t> before_first_;  // of each sequence; empty: nothing before any
 };
 
 // The two sides of an encoder-decoder, as types that can't be swapped.

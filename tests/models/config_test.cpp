@@ -102,6 +102,19 @@ TEST(ModelConfig, RefusesSkipsAndValueEmbeddingsThatDoNotFit) {
   EXPECT_THAT(obstacles_to_parts(config, 2), testing::Contains(testing::HasSubstr("value_embeddings")));
 }
 
+TEST(ModelConfig, RefusesBigramsOfOthersThanLanguageModels) {
+  expect_invalid([](auto& c) { c.bigrams = -1; }, {"bigrams is -1", "expected 0"});
+  for (const Architecture architecture : {Architecture::seq2seq, Architecture::encoder}) {
+    expect_invalid([&](auto& c) { c.bigrams = 100, c.architecture = architecture; }, {"bigrams are for architecture"});
+  }
+  expect_invalid(
+      [](auto& c) {
+        c.bigrams = 100, c.architecture = Architecture::causal_lm, c.embedding_width = 4;
+        c.positions = Positions::learned;
+      },
+      {"bigrams are for architecture", "without embedding_width"});
+}
+
 TEST(ModelConfig, RefusesNumbersOutsideTheirRange) {
   expect_invalid([](auto& c) { c.model = 0; }, {"model is 0", "expected 1"});
   expect_invalid([](auto& c) { c.encoder_layers = 0; }, {"encoder_layers is 0"});

@@ -157,6 +157,12 @@ std::vector<NamedConfig> variants() {
   small_research.value_embeddings = {1, 2, 0, 2, 1};
   small_research.skips = Skips::mirrored;
   small_research.recompute = Recompute::layers;
+  ModelConfig bigrams = small_config(Architecture::causal_lm), hashed_bigrams = llama_like();
+  bigrams.bigrams = 13 * 14;
+  bigrams.tying = Tying::output;
+  hashed_bigrams.bigrams = 20;
+  hashed_bigrams.embedding_norm = EmbeddingNorm::present;
+  hashed_bigrams.recompute = Recompute::layers;
   ModelConfig skipping_pairs = sandwich, skipping_encoder = encoder;
   skipping_pairs.encoder_layers = skipping_encoder.encoder_layers = 4;
   skipping_pairs.decoder_layers = 3;
@@ -166,6 +172,8 @@ std::vector<NamedConfig> variants() {
   return {{"CausalLMValueEmbeddingsAndSkipsRecomputed", small_research},
           {"Seq2SeqValueEmbeddingsAndSkips", skipping_pairs},
           {"EncoderOnlyValueEmbeddingsAndSkips", skipping_encoder},
+          {"CausalLMARowForEachBigram", bigrams},
+          {"CausalLMHashedBigramsRecomputed", hashed_bigrams},
           {"Seq2SeqRecurrentPostNorm", recurrent},
           {"Seq2SeqRecurrentRecomputed", recomputed_recurrence},
           {"EncoderOnlySharedLayersOfNarrowEmbeddings", albert},

@@ -111,10 +111,12 @@ class TestModel {
   std::vector<double> gradients() const { return values_of(trainables_->gradients()); }
 
  private:
-  // Gains that begin at zero hide what they multiply.
+  // Gains that begin at zero hide what they multiply, as tables do that begin at zero.
   void open_gains() {
     for (const Weight& weight : weights_.all()) {
-      if (weight.identity().has(WeightRole::skip_norm) || weight.identity().has(WeightRole::value_embedding_norm)) {
+      const WeightIdentity& identity = weight.identity();
+      if (identity.has(WeightRole::skip_norm) || identity.has(WeightRole::value_embedding_norm) ||
+          identity.has(WeightRole::bigram_embedding)) {
         fill_random(weight.trainable().master(), 77, 0.5);
       }
     }

@@ -24,8 +24,17 @@ struct RandomWeights {
       if (weight.identity().has(WeightRole::skip_norm) || weight.identity().has(WeightRole::value_embedding_norm)) {
         backend->fill(weight.trainable().master(), 1.0);
       }
+      if (weight.identity().has(WeightRole::bigram_embedding)) {
+        fill(host<float>(weight.trainable().master()), RandomKey{seed});
+      }
     }
     trainables->refresh(*backend);
+  }
+  static void fill(const HostView<float>& table, RandomKey key) {
+    for (int64_t i = 0; i < table.rows * table.columns; ++i) {
+      table(i / table.columns, i % table.columns) =
+          static_cast<float>(uniform_draw(key, static_cast<uint64_t>(i)) - 0.5);
+    }
   }
   // Makes the model prefer a token to all others, or avoid it.
   void bias(TokenId token, float value) {

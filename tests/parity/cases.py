@@ -168,6 +168,10 @@ CAUSAL = {
     "tables of values, skips": {
         **RMS_GATED, **GROUPED, "positions": "rotary", "decoder_layers": 5, "value_embeddings": [1, 2, 0, 2, 1],
         "skips": True, "norm_gain": "plus-one", "value_width": 4},
+    "a hashed table of bigrams, norms of embeddings": {
+        "positions": "learned", "embedding_norm": True, "bigrams": 100, "tie": "output"},
+    "a row for each bigram": {
+        **RMS_GATED, "positions": "rotary", "embedding_scale": "sqrt-model", "bigrams": 53 * 54},
 }
 SEQ2SEQ = {
     "rotary, grouped, patterns": {

@@ -22,6 +22,7 @@ DEFAULTS = {
     "head": "tokens", "pooling": "first", "labels": [], "sinusoid": "interleaved", "position_offset": 0,
     "autoregression": "attention", "head_layer": "none", "head_layer_norm": False, "embedding_width": 0, "shared_layers": False,
     "attention_scale": 0.0, "output_scale": 1.0, "norm_gain": "plain", "value_embeddings": 0, "skips": False,
+    "bigrams": 0,
 }
 ACTIVATIONS = {"linear": lambda x: x, "tanh": torch.tanh, "relu": functional.relu, "gelu": functional.gelu, "silu": functional.silu,
                "gelu-tanh": lambda x: functional.gelu(x, approximate="tanh"),
@@ -341,6 +342,15 @@ class Stack(nn.Module):
         return self.norm(x) if self.norm else x
 
 
+def bigram_rows(tokens, vocabulary, rows):
+    """Of each token and the one before it, in a table that has a row for each pair, or is shared by a hash."""
+    def row_of(pair):
+        return pair if rows >= vocabulary * (vocabulary + 1) else ((pair * 0x9e3779b97f4a7c15 % 2**64 >> 32) * rows) >> 32
+
+    return torch.tensor([[row_of((before + 1) * vocabulary + token) for before, token in zip([-1] + line, line)]
+                         for line in tokens.tolist()])
+
+
 class Model(Oracle):
     """Of any architecture."""
 
@@ -405,6 +415,9 @@ class Model(Oracle):
         if c["token_types"]:
             embedding.types = nn.Embedding(c["token_types"], width)
             self.add(name + ".types", embedding.types.weight)
+        if c["bigrams"]:
+            embedding.bigrams = nn.Embedding(c["bigrams"], width)
+            self.add(name + ".bigrams", embedding.bigrams.weight)
         if c["embedding_norm"]:
             embedding.norm = make_norm(c, width)
             self.add_norm(name + ".norm", embedding.norm)
@@ -427,6 +440,8 @@ class Model(Oracle):
         x = self.embed_plainly(embedding, rectangle.tokens)
         if self.config["token_types"]:
             x = x + embedding.types(rectangle.types)
+        if self.config["bigrams"]:
+            x = x + embedding.bigrams(bigram_rows(rectangle.tokens, embedding.num_embeddings, self.config["bigrams"]))
         x = embedding.norm(x) if self.config["embedding_norm"] else x
         return embedding.projection(x) if hasattr(embedding, "projection") else x
 

@@ -158,6 +158,15 @@ TEST(ArchitectureDiagram, ShowsSkipsAndValueEmbeddings) {
   }
 }
 
+TEST(ArchitectureDiagram, CountsBigramsWithTheEmbedding) {
+  ModelConfig config = small_config(Architecture::causal_lm);
+  config.bigrams = 500;
+  expect_texts_in_boxes(config);
+  const std::string svg = architecture_diagram(config);
+  EXPECT_EQ(parameters_drawn(svg), parameters_of(config));
+  EXPECT_THAT(texts_of(svg), HasSubstr("500 rows of bigrams"));
+}
+
 TEST(ArchitectureDiagram, ShowsScalesAndWherePositionsBegin) {
   ModelConfig config = small_config(Architecture::causal_lm);
   config.sinusoid = SinusoidLayout::halves_inclusive;

@@ -29,6 +29,7 @@ std::vector<FormNeed> needs_of_all_forms(const ModelConfig& c) {
       {"rotary_factor", c.positions != Positions::rotary || c.rotary_factor.is_uniform(), kOneValue},
       {"rotary_magnitude", c.rotary_magnitude == 0.0 || c.rotary_scaling == RotaryScaling::yarn, "0"},
       {"embedding_width", c.embedding_width == 0, "0"},
+      {"bigrams", c.bigrams == 0, "0"},
       {"rotary_base", c.positions != Positions::rotary || c.rotary_base.is_uniform(), kOneValue},
       {"shared_layers", c.shared_layers == SharedLayers::no, "false"},
       {"norm_gain", c.norm_gain == NormGain::plain, R"("plain")"},

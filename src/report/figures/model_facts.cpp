@@ -144,6 +144,9 @@ Facts embedding_facts(const ModelConfig& config) {
   if (config.token_types > 0) {
     facts.push_back(counted(config.token_types, "token type"));
   }
+  if (config.bigrams > 0) {
+    facts.push_back(counted(config.bigrams, "row") + " of bigrams");
+  }
   if (config.embedding_norm == EmbeddingNorm::present) {
     facts.emplace_back("normed");
   }

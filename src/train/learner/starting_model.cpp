@@ -202,6 +202,10 @@ std::vector<int32_t> StartingModel::rows_for_labels(const std::vector<std::strin
 std::vector<int32_t> StartingModel::rows_of(const Weight& weight, const Weight& there, const ModelConfig& config,
                                             const Tokenizers& tokenizers) const {
   const StoredTensor& stored = weights_.floats->at(there.name());
+  if (weight.identity().has(WeightRole::bigram_embedding)) {
+    const bool same_tokens = !tokenizers.empty() && rows_for(*tokenizers.front(), *tokenizers_.front()).empty();
+    return same_tokens ? std::vector<int32_t>() : std::vector<int32_t>(static_cast<size_t>(weight.shape()[0]), kNoRow);
+  }
   if (is_head(weight)) {
     const bool same_width =
         !stored.shape.empty() && stored.elements() / stored.shape.front() == row_size(weight.shape());
@@ -244,6 +248,7 @@ TakenWeights StartingModel::match(const Weights& weights, const ModelConfig& con
       continue;
     }
     std::vector<int32_t> rows = rows_of(weight, *there, config, tokenizers);
+    const bool is_of_bigrams = weight.identity().has(WeightRole::bigram_embedding);
     const bool by_row = !rows.empty(), fits = by_row || stored->shape == stored_shape(weight.shape());
     const auto known = static_cast<int64_t>(rows.size()) - std::ranges::count(rows, kNoRow);
     if (known > 0) {
@@ -251,6 +256,7 @@ TakenWeights StartingModel::match(const Weights& weights, const ModelConfig& con
     } else if (by_row) {
       taken.fresh.push_back({weight.name(), is_head(weight)      ? "the heads have no label in common"
                                             : tokenizers.empty() ? "the new vocabulary is not known yet"
+                                            : is_of_bigrams      ? "its rows are pairs of another vocabulary's tokens"
                                                                  : "the vocabularies have no token in common"});
     } else if (fits) {
       taken.whole.push_back(weight.name());

@@ -258,6 +258,28 @@ TEST_P(StepperOfALanguageModel, ValueEmbeddingsAndSkipsGiveTheBitsOfAFullPass) {
   EXPECT_NE(full_logits(RandomLanguageModel(GetParam(), config), tokens), full_logits(m, tokens));
 }
 
+// What was read last is part of a sequence: each token, or a copy, or what is left of it finds the one before it.
+TEST_P(StepperOfALanguageModel, BigramsDependOnTheTokensOfTheirSequenceAlone) {
+  ModelConfig config = small_language_model();
+  config.bigrams = 50;
+  const Ids tokens = random_tokens(330, 6);
+  const RandomLanguageModel m(GetParam(), config);
+  EXPECT_EQ(logits_token_by_token(*make_stepper(*m.inference), tokens, 300), full_logits(m, tokens));
+
+  const auto stepper = make_stepper(*m.inference);
+  const SequenceId a = begin(*stepper);
+  next(*stepper, a, std::span(tokens).first(100));
+  const SequenceId b = stepper->fork(a);
+  next(*stepper, b, std::span(tokens).subspan(200, 30));
+  stepper->roll_back(b, 90);
+  EXPECT_EQ(next(*stepper, b, std::span(tokens).subspan(90)), full_logits(m, tokens));
+  stepper->remove(b);
+  EXPECT_EQ(next(*stepper, a, std::span(tokens).subspan(100)), full_logits(m, tokens));
+
+  config.bigrams = 0;
+  EXPECT_NE(full_logits(RandomLanguageModel(GetParam(), config), tokens), full_logits(m, tokens));
+}
+
 const LayerPattern kFullLayer{HeadPattern{}}, kLinearLayer{HeadPattern{HeadPattern::Kind::linear}},
     kLocalLayer{HeadPattern{HeadPattern::Kind::local, 40}};
 const std::vector<LayerPattern> kLinear{kLinearLayer};

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -15,7 +17,9 @@ namespace {
 
 using nlohmann::json;
 using testing::Contains;
+using testing::FloatNear;
 using testing::HasSubstr;
+using testing::Pointwise;
 
 class Starting : public TrainingTest {
  protected:
@@ -33,6 +37,25 @@ class Starting : public TrainingTest {
     recipe.validation.every = 1;
     recipe.schedule = {.kind = ScheduleKind::constant, .peak = 1e-30, .warmup = 0};
     recipe.optimizer.weight_decay = 0.0;
+    return recipe;
+  }
+  // A language model over a file's characters, with a table of bigrams.
+  Recipe pairing(const std::string& text) const {
+    Recipe recipe = default_recipe(task_named("language-model"));
+    recipe.model.model = 32;
+    recipe.model.inner = 64;
+    recipe.model.heads = 2;
+    recipe.model.decoder_layers = 1;
+    recipe.model.max_length = 16;
+    recipe.model.bigrams = 40;
+    auto& own = recipe.of<LanguageModelRecipe>();
+    own.data.train = own.data.validation = {file(text)};
+    own.data.batches = {.context = 16, .sequences = 2};
+    own.tokenizer.learned.kind = TokenizerKind::character;
+    own.tokenizer.learned.vocabulary = 0;
+    recipe.training.updates = 4;
+    recipe.validation.every = 4;
+    recipe.schedule = {.kind = ScheduleKind::constant, .peak = 0.01, .warmup = 0};
     return recipe;
   }
   // A classifier of words, with the labels in this order.
@@ -149,6 +172,29 @@ TEST_F(Starting, CopiesRowsByTheTextOfTheirTokens) {
   EXPECT_EQ(part.at("name"), "source.tokens");
   EXPECT_EQ(part.at("rows"), same);
   EXPECT_EQ(part.at("of"), after->vocabulary_size());
+}
+
+TEST_F(Starting, PairsOfAnotherVocabularyBeginAnew) {
+  write_file(folder_ / "abc", "abacabadabacabaabacabadabacaba");
+  write_file(folder_ / "xyz", "abcxyzabcxyzabcxyzabcxyzabcxyz");
+  train(pairing("abc"), "pairs");
+  const std::vector<float> learned = values("pairs", "embedding.bigrams");
+  const auto largest = [](const std::vector<float>& rows) {
+    return std::ranges::max(rows, {}, [](float x) { return std::abs(x); });
+  };
+  EXPECT_GT(std::abs(largest(learned)), 1e-3F);
+
+  Recipe recipe = pairing("xyz");
+  recipe.training.from = file("pairs");
+  recipe.training.updates = 1;
+  recipe.schedule.peak = 1e-30;
+  train(recipe, "same tokens");
+  EXPECT_THAT(values("same tokens", "embedding.bigrams"), Pointwise(FloatNear(1e-20F), learned));
+  recipe.training.from_tokenizers = false;
+  train(recipe, "other tokens");
+  EXPECT_LT(std::abs(largest(values("other tokens", "embedding.bigrams"))), 1e-20F);
+  const json event = from_event("other tokens");
+  EXPECT_THAT(event.at("fresh").dump(), HasSubstr("its rows are pairs of another vocabulary's tokens"));
 }
 
 TEST_F(Starting, TakesATableUnderTheNameThatTyingGivesIt) {

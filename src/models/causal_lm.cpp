@@ -38,8 +38,9 @@ Logits CausalLM::logits(Pass& pass, const Hidden& hidden) const {
   return output_.logits(pass, projected_back(pass, hidden));
 }
 
-TokenLosses CausalLM::loss(Pass& pass, const Hidden& hidden, const Targets& expected, Smoothing smoothing) const {
-  return output_.loss(pass, projected_back(pass, hidden), expected, smoothing);
+TokenLosses CausalLM::loss(Pass& pass, const Hidden& hidden, const Targets& expected, Smoothing smoothing,
+                           double weight) const {
+  return output_.loss(pass, projected_back(pass, hidden), expected, smoothing, weight);
 }
 
 TokenLosses CausalLM::loss(Pass& pass, const TokenBatch& batch, Smoothing smoothing, const StackCall& call) const {

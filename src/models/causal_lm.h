@@ -16,7 +16,9 @@ class CausalLM {
   // The tape refers to the tokens.
   Hidden hidden(Pass& pass, const Sequences& tokens, const StackCall& call = {}) const;
   Logits logits(Pass& pass, const Hidden& hidden) const;
-  TokenLosses loss(Pass& pass, const Hidden& hidden, const Targets& expected, Smoothing smoothing) const;
+  // `weight` is that of its gradients.
+  TokenLosses loss(Pass& pass, const Hidden& hidden, const Targets& expected, Smoothing smoothing,
+                   double weight = 1.0) const;
   TokenLosses loss(Pass& pass, const TokenBatch& batch, Smoothing smoothing, const StackCall& call = {}) const;
 
   // Its layers, for who runs them one by one.

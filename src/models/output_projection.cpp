@@ -46,9 +46,10 @@ Logits OutputProjection::logits(Pass& pass, ConstView hidden, const OutputRows& 
   return output_logits(pass, scaled_rows.view(), tokens, cap_);
 }
 
-TokenLosses OutputProjection::loss(Pass& pass, const Hidden& hidden, const Targets& expected,
-                                   Smoothing smoothing) const {
-  return output_loss(pass, Hidden(scaled(pass, hidden.var(), scale_)), weights_, expected, {smoothing, cap_, divided_});
+TokenLosses OutputProjection::loss(Pass& pass, const Hidden& hidden, const Targets& expected, Smoothing smoothing,
+                                   double weight) const {
+  return output_loss(pass, Hidden(scaled(pass, hidden.var(), scale_)), weights_, expected,
+                     {smoothing, cap_, divided_, weight});
 }
 
 }  // namespace heed

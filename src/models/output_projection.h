@@ -17,7 +17,9 @@ class OutputProjection {
 
   // Requires a whole vocabulary.
   Logits logits(Pass& pass, const Hidden& hidden) const;
-  TokenLosses loss(Pass& pass, const Hidden& hidden, const Targets& expected, Smoothing smoothing) const;
+  // `weight` is that of its gradients.
+  TokenLosses loss(Pass& pass, const Hidden& hidden, const Targets& expected, Smoothing smoothing,
+                   double weight = 1.0) const;
 
   // Over some tokens alone, chosen once for many calls.
   OutputRows rows(const Pass& pass, std::span<const int32_t> tokens) const { return {pass, weights_, tokens}; }

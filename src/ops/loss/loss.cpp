@@ -53,9 +53,8 @@ int64_t rows_multiplied_at_once(const WeightView& weight) {
 }
 
 // d_x = scale * d_z W. Over a large vocabulary, partial sums are in the master type.
-void input_gradient(const Pass& pass, ConstView d_z, const WeightView& weight, View d_x) {
+void input_gradient(const Pass& pass, ConstView d_z, const WeightView& weight, double scale, View d_x) {
   Backend& backend = pass.backend();
-  const double scale = pass.tape().loss_scale();
   const int64_t vocabulary = weight.matrix.rows();
   const int64_t part = rows_multiplied_at_once(weight);
   if (vocabulary <= part) {
@@ -93,9 +92,10 @@ void add_gradients(const Pass& pass, const Projection& projection, ConstView d_z
   if (!pass.recording()) {
     return;
   }
-  linear_weight_gradient(pass.backend(), projection.output, d_z, x, pass.tape().loss_scale());
+  const double scale = pass.tape().loss_scale() * projection.options.weight;
+  linear_weight_gradient(pass.backend(), projection.output, d_z, x, scale);
   if (!d_x.empty()) {
-    input_gradient(pass, d_z, projection.weight, d_x);
+    input_gradient(pass, d_z, projection.weight, scale, d_x);
   }
 }
 

@@ -59,6 +59,7 @@ struct LossOptions {
   Smoothing smoothing{0.0F};
   SoftCapAt cap = {};
   DividedVocabulary divided = {};
+  double weight = 1.0;  // of its gradients, beside those of other losses
 };
 // z = x W^T + b, a block of rows at a time. While recording, gradients are computed here already: those of the weights
 // are added at once, times the tape's loss scale, and x's is saved for Tape::backward. Rows whose target is ignored are

@@ -15,8 +15,8 @@ SettingTable sample_settings(SampleRecipe& samples) {
            setting("temperature", samples.temperature)}};
 }
 
-Setting weights_setting(std::vector<double>& weights) {
-  return {"weights", SettingType::numbers,
+Setting weights_setting(std::string name, std::vector<double>& weights) {
+  return {std::move(name), SettingType::numbers,
           [&weights](const std::string&, const SettingValue& found) { weights = std::get<std::vector<double>>(found); },
           [&weights] { return fmt::format("[{}]", fmt::join(weights, ", ")); }};
 }
@@ -41,6 +41,20 @@ void check_growth(const TextDataRecipe& data, const Recipe& recipe) {
   data.batch_rules().validate();
 }
 
+constexpr size_t kFarthestAhead = 8;
+
+void check_ahead(const AheadRecipe& ahead, const Recipe& recipe) {
+  check(ahead.weights.size() <= kFarthestAhead, "training.ahead has {} weights, expected at most {}",
+        ahead.weights.size(), kFarthestAhead);
+  for (const double weight : ahead.weights) {
+    check(std::isfinite(weight) && weight >= 0.0, "training.ahead has {}, expected 0 or more", weight);
+  }
+  check_at_least("training.ahead_updates", ahead.updates, 0);
+  check(ahead.updates == 0 || !ahead.weights.empty(), "training.ahead_updates has no effect without training.ahead");
+  check(ahead.weights.empty() || recipe.distil.teacher.empty(),
+        "training.ahead does not go with distil.teacher, which predicts the next token alone");
+}
+
 void check_weights(const TextDataRecipe& data) {
   double sum = 0.0;
   for (const double weight : data.weights) {
@@ -56,17 +70,20 @@ void check_weights(const TextDataRecipe& data) {
 
 std::vector<SettingTable> LanguageModelRecipe::settings() {
   SettingTable text = text_data_settings(data);
-  text.settings.push_back(weights_setting(data.weights));
+  text.settings.push_back(weights_setting("weights", data.weights));
   text.settings.push_back(integers_setting("growth_updates", data.growth.updates));
   text.settings.push_back(integers_setting("growth_sequences", data.growth.sequences));
   text.settings.push_back(integers_setting("growth_context", data.growth.contexts));
-  return {std::move(text), text_tokenizer_settings(tokenizer), sample_settings(samples)};
+  const SettingTable training{"training",
+                              {weights_setting("ahead", ahead.weights), setting("ahead_updates", ahead.updates)}};
+  return {std::move(text), text_tokenizer_settings(tokenizer), training, sample_settings(samples)};
 }
 
 void LanguageModelRecipe::validate(const Recipe& recipe) const {
   check_text_data(data, recipe);
   check_weights(data);
   check_growth(data, recipe);
+  check_ahead(ahead, recipe);
   check_text_tokenizer(tokenizer, data);
   check_at_least("validation.sample_tokens", samples.tokens, 0);
   check_at_least("validation.temperature", samples.temperature, 0.0);

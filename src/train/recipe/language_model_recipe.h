@@ -12,8 +12,15 @@ struct SampleRecipe {
   double temperature = 0.8;
 };
 
+// Losses of the tokens after the next, beside it, which only the gradients notice.
+struct AheadRecipe {
+  std::vector<double> weights;  // of the token after the next, of the one after that, ...
+  int64_t updates = 0;          // over which the weights go down to 0 in a line; 0: they stay
+};
+
 class LanguageModelRecipe final : public TextRecipe {
  public:
+  AheadRecipe ahead;
   SampleRecipe samples;
 
   std::unique_ptr<TaskRecipe> clone() const override { return std::make_unique<LanguageModelRecipe>(*this); }

@@ -62,6 +62,7 @@ void for_each_line(const TextCorpus& text, const TextMarks& marks, Use use) {
 LanguageModelTask::LanguageModelTask(const Recipe& recipe, const TaskSetup& setup)
     : TextTask(recipe, setup,
                [](const TextCorpus& text, DocumentBorders borders) { return TextRows(text, borders).size(); }),
+      ahead_(recipe.of<LanguageModelRecipe>().ahead),
       samples_(recipe.of<LanguageModelRecipe>().samples) {
   if (validation()) {
     require<FormatError>(rows_of(*validation()).size() > 0, validation()->names(),
@@ -139,11 +140,23 @@ std::vector<std::pair<std::string, int64_t>> LanguageModelTask::sizes() const {
   return sizes;
 }
 
+// Those of update `number`; none once they are 0.
+std::vector<double> LanguageModelTask::ahead_weights(int64_t number) const {
+  const double left =
+      ahead_.updates == 0 ? 1.0 : 1.0 - static_cast<double>(number) / static_cast<double>(ahead_.updates);
+  std::vector<double> weights;
+  for (const double weight : left > 0.0 ? ahead_.weights : std::vector<double>{}) {
+    weights.push_back(left * weight);
+  }
+  return weights;
+}
+
 Update LanguageModelTask::next_update(int64_t number) {
   const TextRows rows = rows_of(train());
+  const std::vector<double> ahead = ahead_weights(number);
   Update update;
   for (const auto& [ranges, first_row] : next_shards(number, update)) {
-    update.shards.push_back(std::make_unique<CausalShard>(rows.read(ranges, first_row)));
+    update.shards.push_back(std::make_unique<CausalShard>(rows.read(ranges, first_row), ahead));
   }
   return update;
 }

@@ -37,7 +37,9 @@ class LanguageModelTask final : public TextTask {
   static Overlap stored_overlap(const StoredFields& fields);
   std::string describe_overlap() const;
   std::vector<Sample> write_samples(const Inference& inference) const;
+  std::vector<double> ahead_weights(int64_t number) const;
 
+  AheadRecipe ahead_;
   SampleRecipe samples_;
   Overlap overlap_;
 };

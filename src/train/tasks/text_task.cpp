@@ -35,6 +35,19 @@ std::vector<WeightedRows> weighted_rows(const TextCorpus& text, const TextDataRe
   return sources;
 }
 
+// Each row's token `distance` rows further on in its sequence.
+Targets further_on(const TokenBatch& batch, int64_t distance) {
+  const std::span<const int32_t> next = batch.expected.ids();
+  std::vector<int32_t> found(next.size(), Targets::kIgnored);
+  const Segments& sequences = batch.tokens.segments();
+  for (int64_t s = 0; s < sequences.count(); ++s) {
+    for (int64_t row = sequences.begin(s); row + distance < sequences.end(s); ++row) {
+      found[static_cast<size_t>(row)] = next[static_cast<size_t>(row + distance)];
+    }
+  }
+  return Targets(std::move(found));
+}
+
 }  // namespace
 
 TextTask::TextTask(const Recipe& recipe, const TaskSetup& setup, RowsOf rows_of)
@@ -129,5 +142,20 @@ std::vector<RowRange> TextTask::ranges_of(const Update& update) const {
 std::string TextTask::describe_origins(const Update& update) const { return origins().describe(ranges_of(update)); }
 
 std::string TextTask::list_origins(const Update& update) const { return origins().list(ranges_of(update)); }
+
+CausalShard::CausalShard(TokenBatch&& tokens, std::span<const double> ahead_weights) : TextShard(std::move(tokens)) {
+  for (const double weight : ahead_weights) {
+    ahead_.push_back({further_on(batch(), static_cast<int64_t>(ahead_.size()) + 1), weight});
+  }
+}
+
+TokenLosses CausalShard::loss_of_hidden(Pass& pass, const AnyModel& model, const Hidden& hidden,
+                                        Smoothing smoothing) const {
+  TokenLosses next = model.causal_lm().loss(pass, hidden, batch().expected, smoothing);
+  for (const auto& [expected, weight] : ahead_) {
+    model.causal_lm().loss(pass, hidden, expected, smoothing, weight);
+  }
+  return next;
+}
 
 }  // namespace heed

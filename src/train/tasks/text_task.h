@@ -84,17 +84,25 @@ class TextShard : public Shard {
   int64_t targets_;
 };
 
-// The same for a language model.
+// The same for a language model, which may learn the tokens after the next too.
 class CausalShard final : public TextShard {
  public:
-  using TextShard::TextShard;
+  // The gradients of the loss are those of w[0] L1 + w[1] L2 + ... more, where Lk is the loss of the k-th token after
+  // the next, as far as the sequence goes.
+  explicit CausalShard(TokenBatch&& batch, std::span<const double> ahead_weights = {});
+
   TokenLosses loss(Pass& pass, const AnyModel& model, Smoothing smoothing) const override {
-    return model.causal_lm().loss(pass, batch(), smoothing);
+    return loss_of_hidden(pass, model, model.causal_lm().hidden(pass, batch().tokens), smoothing);
   }
   TokenLosses loss_of_hidden(Pass& pass, const AnyModel& model, const Hidden& hidden,
-                             Smoothing smoothing) const override {
-    return model.causal_lm().loss(pass, hidden, batch().expected, smoothing);
-  }
+                             Smoothing smoothing) const override;
+
+ private:
+  struct Ahead {
+    Targets expected;
+    double weight;
+  };
+  std::vector<Ahead> ahead_;
 };
 
 }  // namespace heed

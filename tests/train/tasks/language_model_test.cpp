@@ -76,6 +76,23 @@ TEST_F(LanguageModelTraining, AResumedRunOfGrowingBatchesGivesTheSameBits) {
   }
 }
 
+TEST_F(LanguageModelTraining, LossesOfLaterTokensFadeAndAResumedRunGivesTheSameBits) {
+  Recipe recipe = text_recipe();
+  train(recipe, "next alone");
+  text(recipe).ahead = {.weights = {0.5, 0.25}, .updates = 8};
+  train(recipe, "unbroken");
+  EXPECT_NE(weights("unbroken"), weights("next alone"));
+  listening_.asked = 0;
+  listening_.stop_after = 5;
+  EXPECT_EQ(train(recipe, "stopped"), EndReason::stopped);
+  listening_.stop_after = -1;
+  EXPECT_EQ(train(recipe, "stopped", TrainStart::resume), EndReason::updates);
+  EXPECT_EQ(weights("stopped"), weights("unbroken"));
+  text(recipe).ahead.updates = 0;
+  train(recipe, "staying");
+  EXPECT_NE(weights("staying"), weights("unbroken"));
+}
+
 TEST_F(LanguageModelTraining, RecomputedActivationsChangeNoBit) {
   Recipe recipe = text_recipe();
   train(recipe, "kept");
@@ -429,6 +446,16 @@ TEST_F(LanguageModelTraining, RefusesInvalidRecipes) {
   EXPECT_THAT(growing({{5, 5}, {1, 1}, {4, 4}}), HasSubstr("until update 5, but the one before it lasts until 5"));
   EXPECT_THAT(growing({{5}, {1}, {1000}}), HasSubstr("growth has a context of 1000"));
   EXPECT_THAT(with([](Recipe&, Data& d) { d.train = d.validation = {"-"}; }), HasSubstr("2 times"));
+  EXPECT_THAT(with([](Recipe& r, Data&) { text(r).ahead.weights = {0.5, -1.0}; }), HasSubstr("training.ahead has -1"));
+  EXPECT_THAT(with([](Recipe& r, Data&) { text(r).ahead.weights.resize(9); }),
+              HasSubstr("training.ahead has 9 weights, expected at most 8"));
+  EXPECT_THAT(with([](Recipe& r, Data&) { text(r).ahead.updates = 5; }),
+              HasSubstr("training.ahead_updates has no effect without training.ahead"));
+  EXPECT_THAT(with([](Recipe& r, Data&) {
+                text(r).ahead.weights = {0.5};
+                r.distil.teacher = "teacher";
+              }),
+              HasSubstr("training.ahead does not go with distil.teacher"));
 }
 
 TEST_F(LanguageModelTraining, RefusesToResumeWithAnotherText) {

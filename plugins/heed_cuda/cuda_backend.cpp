@@ -105,6 +105,7 @@ class CudaBackend final : OnDevice, public Backend {
   void sum(ConstView x, View total) override { cuda::sum(context_, x, total); }
   void adam(const AdamSweep& call) override { cuda::adam(context_, call); }
   void muon_direction(const MuonDirection& call) override { cuda::muon_direction(context_, call); }
+  void muon_rows(const MuonRows& call) override { cuda::muon_rows(context_, call); }
   void muon_step(const MuonStep& call) override { cuda::muon_step(context_, call); }
   void append_key_values(const KeyValueAppend& call) override { cuda::append_key_values(context_, call); }
   void attention(const AttentionForward& call) override { cuda::attention(context_, call); }

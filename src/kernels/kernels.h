@@ -69,6 +69,7 @@ struct DistilLoss;
 struct ElementRange;
 struct AdamSweep;
 struct MuonDirection;
+struct MuonRows;
 struct MuonStep;
 
 class Backend {
@@ -189,6 +190,7 @@ class Backend {
   virtual void sum(ConstView x, View total) = 0;  // f64 [1, n] from the first to the last; total: f64 [1, 1]
   virtual void adam(const AdamSweep& call) = 0;
   virtual void muon_direction(const MuonDirection& call) = 0;
+  virtual void muon_rows(const MuonRows& call) = 0;
   virtual void muon_step(const MuonStep& call) = 0;
 
  private:

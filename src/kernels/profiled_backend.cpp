@@ -290,8 +290,12 @@ class ProfiledBackend final : public Backend {
     time("muon direction", 0.0, bytes_of({call.gradients, call.moments, call.moments, call.direction}),
          [&] { inner_.muon_direction(call); });
   }
+  void muon_rows(const MuonRows& call) override {
+    time("muon rows", 0.0, bytes_of({call.direction, call.moments, call.moments, call.factors}),
+         [&] { inner_.muon_rows(call); });
+  }
   void muon_step(const MuonStep& call) override {
-    time("muon step", 0.0, bytes_of({call.weights, call.weights, call.direction, call.copy}),
+    time("muon step", 0.0, bytes_of({call.weights, call.weights, call.direction, call.row_factors, call.copy}),
          [&] { inner_.muon_step(call); });
   }
 

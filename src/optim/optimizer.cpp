@@ -29,6 +29,11 @@ void OptimizerConfig::validate() const {
   require<ConfigError>(orthogonalization == kOrthogonalizationSteps || orthogonalization == kFewOrthogonalizationSteps,
                        "optimizer", "orthogonalization is {}, expected {} or {} steps", orthogonalization,
                        kFewOrthogonalizationSteps, kOrthogonalizationSteps);
+  require<ConfigError>(row_moments >= 0.0 && row_moments < 1.0, "optimizer",
+                       "row_moments is {}, expected at least 0 and below 1", row_moments);
+  require<ConfigError>(row_moments == 0.0 || kind == OptimizerKind::muon, "optimizer",
+                       "row_moments are for \"muon\", but kind is \"{}\"",
+                       kind == OptimizerKind::adam ? "adam" : "adamw");
   require<ConfigError>(kind != OptimizerKind::adam || cautious_decay == CautiousDecay::no, "optimizer",
                        "cautious_decay is for \"adamw\" and \"muon\": \"adam\" adds the decay to the gradient");
   require<ConfigError>(max_norm >= 0.0 && weight_decay >= 0.0, "optimizer",
@@ -200,9 +205,20 @@ void Optimizer::muon(Backend& backend, const Matrix& matrix, double learning_rat
                           .max_norm = config_.max_norm,
                           .direction = direction.view()});
   orthogonalize(backend, direction.view(), config_.orthogonalization);
+  Tensor factors;
+  if (config_.row_moments > 0.0) {
+    factors = Tensor({rows}, trainables_.masters().type(), backend.arena());
+    // Adam's second moments of a matrix of Muon's are not in use.
+    backend.muon_rows({.direction = direction.view(),
+                       .moments = second_moments_.view().column_range(first, rows),
+                       .squared_norm = squared_norm_.view(),
+                       .kept = config_.row_moments,
+                       .factors = factors.view()});
+  }
   backend.muon_step({.weights = matrix_in(trainables_.masters(), first, rows, columns),
                      .copy = matrix_in(copies, first, rows, columns),
                      .direction = direction.view(),
+                     .row_factors = factors.view(),
                      .squared_norm = squared_norm_.view(),
                      .learning_rate = learning_rate,
                      .scale = 0.2 * std::sqrt(static_cast<double>(std::max(rows, columns))),

@@ -27,6 +27,7 @@ struct OptimizerConfig {
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
   double momentum = 0.95;                               // of Muon
   int64_t orthogonalization = kOrthogonalizationSteps;  // steps, of Muon
+  double row_moments = 0.0;                             // of Muon: what an update keeps of them; 0: there are none
   double weight_decay = 0.01;
   DecayedWeights decay = DecayedWeights::all;
   CautiousDecay cautious_decay = CautiousDecay::no;

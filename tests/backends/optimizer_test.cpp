@@ -201,6 +201,47 @@ TEST_P(BackendMuon, MatchesTheReference) {
   }
 }
 
+TEST_P(BackendMuon, RowsMatchTheReference) {
+  for (const auto& [rows, columns] :
+       std::vector<std::pair<int64_t, int64_t>>{{1, 1}, {3, 5}, {17, 33}, {300, 70}, {6, 20'000}}) {
+    SCOPED_TRACE(fmt::format("{} x {}", rows, columns));
+    MuonCase c = MuonCase::make(types(), rows, columns);
+    c.set_row_moments(types());
+    const MuonCase actual = c.cloned(types());
+    actual.run(backend());
+    // By the direction as it was rounded.
+    const MuonCase expected = c.cloned(kReferenceTypes);
+    reference().muon_rows({.direction = actual.direction.view(),
+                           .moments = expected.row_moments.view(),
+                           .squared_norm = expected.squared_norm.view(),
+                           .kept = 0.75,
+                           .factors = expected.row_factors.view()});
+    EXPECT_TRUE(close(actual.row_moments, expected.row_moments, kF32));
+    EXPECT_TRUE(close(actual.row_factors, expected.row_factors, kF32));
+    reference().muon_step({.weights = expected.weights.view(),
+                           .direction = actual.direction.view(),
+                           .row_factors = actual.row_factors.view(),
+                           .squared_norm = expected.squared_norm.view(),
+                           .learning_rate = 0.1,
+                           .scale = 2.0,
+                           .weight_decay = 0.5});
+    EXPECT_TRUE(close(actual.weights, expected.weights, kF32));
+    EXPECT_TRUE(actual.row_moments.untouched());
+    EXPECT_TRUE(actual.row_factors.untouched());
+  }
+}
+
+TEST_P(BackendMuon, RowsOfADirectionThatIsNoneHaveNoFactors) {
+  MuonCase c = MuonCase::make(types(), 5, 9);
+  c.set_row_moments(types());
+  const MuonCase found = c.cloned(types()), before = c.cloned(types());
+  found.squared_norm.set(0, 0, std::numeric_limits<double>::infinity());
+  found.run(backend());
+  EXPECT_TRUE(same_bits(found.row_moments, before.row_moments));
+  EXPECT_TRUE(same_bits(found.weights, before.weights));
+  EXPECT_EQ(found.row_factors.get(0, 3), 0.0);
+}
+
 TEST_P(BackendMuon, ANormThatIsNotFiniteChangesNothing) {
   const MuonCase c = MuonCase::make(types(), 5, 9).cloned(types());
   const MuonCase before = c.cloned(types());

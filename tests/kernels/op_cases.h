@@ -515,6 +515,7 @@ struct MuonCase {
   Guarded weights, gradients, moments, copy, direction, squared_norm;
   double max_norm = 0.0;
   WeightDecay decay_kind = WeightDecay::decoupled;
+  Guarded row_moments = {}, row_factors = {};  // both, or neither
 
   static MuonCase make(Types types, int64_t rows, int64_t columns) {
     MuonCase c{.weights = random(types.master, rows, columns, 22, 1.0, kTight),
@@ -533,7 +534,19 @@ struct MuonCase {
     }
     c.copy = Guarded(DType::bf16, copy.rows(), copy.columns(), kTight);
     c.direction = Guarded(types.storage, direction.rows(), direction.columns(), kTight);
+    if (by_rows()) {
+      c.row_moments = converted(row_moments, types.master, kTight);
+      c.row_factors = Guarded(types.master, 1, direction.rows(), kTight);
+    }
     return c;
+  }
+  bool by_rows() const { return row_moments.rows() > 0; }
+  void set_row_moments(Types types) {
+    row_moments = random(types.master, 1, direction.rows(), 25, 1.0, kTight);
+    for (int64_t r = 0; r < direction.rows(); ++r) {
+      row_moments.set(0, r, std::abs(row_moments.get(0, r)));
+    }
+    row_factors = Guarded(types.master, 1, direction.rows(), kTight);
   }
 
   // In place.
@@ -544,9 +557,17 @@ struct MuonCase {
                             .momentum = 0.9,
                             .max_norm = max_norm,
                             .direction = direction.view()});
+    if (by_rows()) {
+      backend.muon_rows({.direction = direction.view(),
+                         .moments = row_moments.view(),
+                         .squared_norm = squared_norm.view(),
+                         .kept = 0.75,
+                         .factors = row_factors.view()});
+    }
     backend.muon_step({.weights = weights.view(),
                        .copy = copy.view(),
                        .direction = direction.view(),
+                       .row_factors = by_rows() ? row_factors.view() : View(),
                        .squared_norm = squared_norm.view(),
                        .learning_rate = 0.1,
                        .scale = 2.0,

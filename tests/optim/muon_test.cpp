@@ -1,6 +1,9 @@
 #include "optim/muon.h"
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
 
 #include "kernels/cpu/cpu_backend.h"
 #include "ops/op_testing.h"
@@ -111,8 +114,7 @@ class Muon : public testing::Test {
     trainables_.emplace(*backend_, weights_, DType::f64);
     trainables_->initialize(*backend_, 1);
   }
-  void set_gradients() {
-    uint64_t seed = 3;
+  void set_gradients(uint64_t seed = 3) {
     for (Trainable& trainable : trainables_->all()) {
       fill_random(trainable.gradient_to_add_to(*backend_), seed++);
     }
@@ -151,15 +153,57 @@ TEST_F(Muon, UpdatesEachOfTheStackedMatricesSeparately) {
   }
 }
 
+// The row moments of each of the stacked matrices are its own, and go on from update to update.
+TEST_F(Muon, RowMomentsDivideRowsAndKeepTheNormOfTheStep) {
+  constexpr double kKept = 0.9, kRate = 0.01;
+  const OptimizerConfig plain{.kind = OptimizerKind::muon, .momentum = 0.0, .weight_decay = 0.0, .max_norm = 0.0};
+  OptimizerConfig by_rows = plain;
+  by_rows.row_moments = kKept;
+  const auto steps = [&](const OptimizerConfig& config) {
+    trainables_->initialize(*backend_, 1);
+    Optimizer optimizer(*backend_, *trainables_, config);
+    std::vector<std::vector<double>> taken;
+    for (uint64_t update = 0; update < 2; ++update) {
+      const std::vector<double> before = master("layer.weight");
+      set_gradients(10 * update);
+      optimizer.update(*backend_, kRate);
+      taken.push_back(master("layer.weight"));
+      std::ranges::transform(before, taken.back(), taken.back().begin(), std::minus());
+    }
+    return taken;
+  };
+  const auto expected = steps(plain), found = steps(by_rows);
+  std::vector<double> moments(8);
+  for (size_t update = 0; update < 2; ++update) {
+    for (size_t part = 0; part < 2; ++part) {
+      double before = 0.0, after = 0.0;
+      std::vector<double> divided;
+      for (size_t row = 4 * part; row < 4 * part + 4; ++row) {
+        const std::span<const double> step = std::span(expected[update]).subspan(6 * row, 6);
+        const double squares = std::inner_product(step.begin(), step.end(), step.begin(), 0.0);
+        moments[row] = kKept * moments[row] + (1.0 - kKept) * squares / 6.0;
+        for (const double x : step) {
+          divided.push_back(x / std::sqrt(moments[row]));
+          before += x * x;
+          after += divided.back() * divided.back();
+        }
+      }
+      for (size_t i = 0; i < divided.size(); ++i) {
+        EXPECT_NEAR(found[update][24 * part + i], divided[i] * std::sqrt(before / after), 1e-9) << update << part << i;
+      }
+    }
+  }
+}
+
 // The masters after three updates, on this many threads.
-std::vector<double> updated(int threads) {
+std::vector<double> updated(int threads, double row_moments = 0.0) {
   const auto backend = make_cpu_backend(threads);
   Weights weights;
   weights.add("first.weight", {96, 48}, WeightUse::product, Initialization::xavier_uniform(2), {}, kHidden);
   weights.add("second.weight", {40, 80}, WeightUse::product, Initialization::xavier_uniform(), {}, kHidden);
   Trainables trainables(*backend, weights, DType::bf16);
   trainables.initialize(*backend, 1);
-  Optimizer optimizer(*backend, trainables, {.kind = OptimizerKind::muon});
+  Optimizer optimizer(*backend, trainables, {.kind = OptimizerKind::muon, .row_moments = row_moments});
   uint64_t seed = 3;
   for (int update = 0; update < 3; ++update) {
     for (Trainable& trainable : trainables.all()) {
@@ -174,6 +218,10 @@ TEST(MuonOnTheProcessor, HasTheSameBitsOnAnyNumberOfThreads) {
   const std::vector<double> alone = updated(1);
   EXPECT_TRUE(same_bits(updated(2), alone));  // each of the three matrices by one thread
   EXPECT_TRUE(same_bits(updated(4), alone));  // each by all threads
+  const std::vector<double> by_rows = updated(1, 0.95);
+  EXPECT_TRUE(same_bits(updated(2, 0.95), by_rows));
+  EXPECT_TRUE(same_bits(updated(4, 0.95), by_rows));
+  EXPECT_FALSE(same_bits(by_rows, alone));
 }
 
 TEST_F(Muon, LeavesOtherWeightsToAdamW) {

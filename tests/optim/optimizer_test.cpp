@@ -261,6 +261,8 @@ TEST_F(Optimizing, RefusesSettingsOutsideTheirRange) {
   refuse({.max_norm = -1.0}, {"clip is -1"});
   refuse({.weight_decay = -0.5}, {"weight_decay -0.5"});
   refuse({.epsilon = std::nan("")}, {"epsilon is nan"});
+  refuse({.kind = OptimizerKind::muon, .row_moments = 1.0}, {"row_moments is 1", "below 1"});
+  refuse({.row_moments = 0.9}, {"row_moments are for", "adamw"});
   refuse({.kind = OptimizerKind::adam, .cautious_decay = CautiousDecay::yes}, {"cautious_decay is for", "muon"});
 }
 

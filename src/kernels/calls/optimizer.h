@@ -50,12 +50,28 @@ struct MuonDirection {
   View direction;  // storage or master type [out, in]
 };
 
-// The last part: w -= rate * (scale * direction + decay * w), with cautious decay only where direction * w >= 0. When
-// the norm is not finite, nothing changes.
+constexpr double kMuonRowEpsilon = 1e-8;
+
+// Between the two, perhaps: what the rows d[r] of an orthogonal direction are multiplied by, so that rows that have been
+// large for a while become smaller, and the whole keeps its norm.
+//   v[r] = kept v[r] + (1 - kept) mean of d[r]^2    e[r] = d[r] / (sqrt(v[r]) + epsilon)
+//   factor[r] = |d| / |e| / (sqrt(v[r]) + epsilon)
+// When the norm is not finite, v does not change. Factors are 0 where the direction is.
+struct MuonRows {
+  ConstView direction;     // storage or master type [out, in]
+  View moments;            // v, master type [1, out]
+  ConstView squared_norm;  // f64 [1, 1]: of all gradients
+  double kept = 0.95;
+  View factors;  // master type [1, out]
+};
+
+// The last part: w -= rate * (scale * factor of the row * direction + decay * w), with cautious decay only where
+// direction * w >= 0. When the norm is not finite, nothing changes.
 struct MuonStep {
   View weights;            // master type [out, in]
   View copy;               // bf16 [out, in], or empty
   ConstView direction;     // storage or master type [out, in]
+  ConstView row_factors;   // master type [1, out]; empty: 1
   ConstView squared_norm;  // f64 [1, 1]
   double learning_rate = 0.0, scale = 1.0, weight_decay = 0.0;
   WeightDecay decay_kind = WeightDecay::decoupled;  // or cautious

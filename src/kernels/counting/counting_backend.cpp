@@ -134,6 +134,7 @@ class NumberlessBackend final : public Backend {
   void sum(ConstView /*x*/, View /*total*/) override {}
   void adam(const AdamSweep& /*call*/) override {}
   void muon_direction(const MuonDirection& /*call*/) override {}
+  void muon_rows(const MuonRows& /*call*/) override {}
   void muon_step(const MuonStep& /*call*/) override {}
 
  private:

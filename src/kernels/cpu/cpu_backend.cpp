@@ -151,6 +151,7 @@ class CpuBackend final : public Backend, public ProcessorArithmetic {
   void sum(ConstView x, View total) override { cpu::sum(x, total); }
   void adam(const AdamSweep& call) override { cpu::adam(context_, call); }
   void muon_direction(const MuonDirection& call) override { cpu::muon_direction(context_, call); }
+  void muon_rows(const MuonRows& call) override { cpu::muon_rows(context_, call); }
   void muon_step(const MuonStep& call) override { cpu::muon_step(context_, call); }
 
  private:

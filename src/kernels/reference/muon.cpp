@@ -34,6 +34,31 @@ void ReferenceBackend::muon_direction(const MuonDirection& call) {
   reference::write(direction, call.direction);
 }
 
+void ReferenceBackend::muon_rows(const MuonRows& call) {
+  const bool runs = std::isfinite(reference::get(call.squared_norm, 0, 0));
+  const Values direction(call.direction);
+  Values moments(call.moments), factors(call.factors);
+  double before = 0.0, after = 0.0;
+  for (int64_t r = 0; r < direction.rows(); ++r) {
+    double squares = 0.0;
+    for (int64_t c = 0; c < direction.columns(); ++c) {
+      squares += direction(r, c) * direction(r, c);
+    }
+    if (runs) {
+      const double mean = squares / static_cast<double>(direction.columns());
+      moments(0, r) = call.kept * moments(0, r) + (1.0 - call.kept) * mean;
+    }
+    factors(0, r) = 1.0 / (std::sqrt(moments(0, r)) + kMuonRowEpsilon);
+    before += squares;
+    after += squares * factors(0, r) * factors(0, r);
+  }
+  for (int64_t r = 0; r < direction.rows(); ++r) {
+    factors(0, r) *= after > 0.0 ? std::sqrt(before / after) : 0.0;
+  }
+  reference::write(moments, call.moments);
+  reference::write(factors, call.factors);
+}
+
 void ReferenceBackend::muon_step(const MuonStep& call) {
   if (!std::isfinite(reference::get(call.squared_norm, 0, 0))) {
     return;
@@ -44,7 +69,8 @@ void ReferenceBackend::muon_step(const MuonStep& call) {
     for (int64_t c = 0; c < weights.columns(); ++c) {
       double& w = weights(r, c);
       const bool decays = call.decay_kind != WeightDecay::cautious || direction(r, c) * w >= 0.0;
-      w -= call.learning_rate * (call.scale * direction(r, c) + (decays ? call.weight_decay * w : 0.0));
+      const double factor = call.row_factors.empty() ? 1.0 : reference::get(call.row_factors, 0, r);
+      w -= call.learning_rate * (call.scale * factor * direction(r, c) + (decays ? call.weight_decay * w : 0.0));
     }
   }
   reference::write(weights, call.weights);

@@ -95,6 +95,7 @@ class ReferenceBackend final : public Backend {
   void sum(ConstView x, View total) override;
   void adam(const AdamSweep& call) override;
   void muon_direction(const MuonDirection& call) override;
+  void muon_rows(const MuonRows& call) override;
   void muon_step(const MuonStep& call) override;
 
  private:

@@ -25,7 +25,7 @@ SettingTable optimizer_settings(OptimizerConfig& optimizer) {
                {{"adam", OptimizerKind::adam}, {"adamw", OptimizerKind::adamw}, {"muon", OptimizerKind::muon}}),
            setting("beta1", optimizer.beta1), setting("beta2", optimizer.beta2), setting("epsilon", optimizer.epsilon),
            setting("momentum", optimizer.momentum), setting("orthogonalization", optimizer.orthogonalization),
-           setting("weight_decay", optimizer.weight_decay),
+           setting("row_moments", optimizer.row_moments), setting("weight_decay", optimizer.weight_decay),
            choice<DecayedWeights>("decay", optimizer.decay,
                                   {{"matrices", DecayedWeights::matrices}, {"all", DecayedWeights::all}}),
            flag("cautious_decay", optimizer.cautious_decay, CautiousDecay::no, CautiousDecay::yes),

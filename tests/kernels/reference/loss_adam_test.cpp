@@ -177,6 +177,29 @@ TEST(ReferenceMuon, CautiousDecayNeverWorksAgainstTheDirection) {
   EXPECT_NEAR(c.weights.get(0, 1), 2.0 + 0.1 * 2.0 / std::sqrt(2.0), 1e-15);
 }
 
+// Rows of lengths 3 and 4, and moments of 2 and 0: v = 0.75 v + 0.25 |d|^2 / 2.
+TEST(ReferenceMuon, RowsAreDividedByTheirRunningSizeAndTheWholeKeepsItsNorm) {
+  ReferenceBackend backend;
+  MuonCase c = MuonCase::make(kReferenceTypes, 2, 2);
+  c.set_row_moments(kReferenceTypes);
+  for (int64_t i = 0; i < 2; ++i) {
+    c.direction.set(0, i, 3.0 / std::sqrt(2.0));
+    c.direction.set(1, i, i == 0 ? 4.0 : 0.0);
+    c.row_moments.set(0, i, i == 0 ? 2.0 : 0.0);
+  }
+  backend.muon_rows({.direction = c.direction.view(),
+                     .moments = c.row_moments.view(),
+                     .squared_norm = c.squared_norm.view(),
+                     .kept = 0.75,
+                     .factors = c.row_factors.view()});
+  const double first = 0.75 * 2.0 + 0.25 * 9.0 / 2.0, second = 0.25 * 16.0 / 2.0;
+  EXPECT_NEAR(c.row_moments.get(0, 0), first, 1e-14);
+  EXPECT_NEAR(c.row_moments.get(0, 1), second, 1e-14);
+  const double whole = 5.0 / std::sqrt(9.0 / first + 16.0 / second);
+  EXPECT_NEAR(c.row_factors.get(0, 0), whole / std::sqrt(first), 1e-7);
+  EXPECT_NEAR(c.row_factors.get(0, 1), whole / std::sqrt(second), 1e-7);
+}
+
 TEST(ReferenceAdam, ANormThatIsNotFiniteChangesNothing) {
   ReferenceBackend backend;
   for (const double norm : {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {

@@ -70,11 +70,63 @@ __global__ void muon_direction_kernel(MuonMomentum of, const double* partial, in
   }
 }
 
+// A block for each row: the sum of its squares.
+template <class T>
+__global__ void muon_squares_kernel(Matrix<const T> direction, double* squares) {
+  HEED_SHARED(shared);
+  double sum = 0.0;
+  for (int64_t c = threadIdx.x; c < direction.columns; c += kThreads) {
+    const auto x = static_cast<double>(to_float(direction(blockIdx.x, c)));
+    sum += x * x;
+  }
+  sum = team_sum<kThreads>(sum, reinterpret_cast<double*>(shared));
+  if (threadIdx.x == 0) {
+    squares[blockIdx.x] = sum;
+  }
+}
+
+struct MuonRowMoments {
+  Matrix<float> moments, factors;
+  const double *squares, *squared_norm;
+  int64_t rows, columns;
+  double kept;
+};
+
+__device__ inline double muon_row_factor(float moment) {
+  return 1.0 / (sqrt(static_cast<double>(moment)) + kMuonRowEpsilon);
+}
+
+// One block for all rows: their moments, the norms with and without factors, and the factors.
+__global__ void muon_factors_kernel(MuonRowMoments of) {
+  HEED_SHARED(shared);
+  auto* const memory = reinterpret_cast<double*>(shared);
+  double before = 0.0, after = 0.0;
+  for (int64_t r = threadIdx.x; r < of.rows; r += kThreads) {
+    float v = of.moments(0, r);
+    if (*of.squared_norm < INFINITY) {
+      const double mean = of.squares[r] / static_cast<double>(of.columns);
+      v = static_cast<float>(of.kept * static_cast<double>(v) + (1.0 - of.kept) * mean);
+      of.moments(0, r) = v;
+    }
+    const double factor = muon_row_factor(v);
+    before += of.squares[r];
+    after += of.squares[r] * factor * factor;
+  }
+  before = team_sum<kThreads>(before, memory);
+  __syncthreads();
+  after = team_sum<kThreads>(after, memory);
+  const double whole = after > 0.0 ? sqrt(before / after) : 0.0;
+  for (int64_t r = threadIdx.x; r < of.rows; r += kThreads) {
+    of.factors(0, r) = static_cast<float>(whole * muon_row_factor(of.moments(0, r)));
+  }
+}
+
 template <class T>
 struct MuonStepPack {
   Matrix<float> weights;
   Matrix<bf16> copy;
   Matrix<const T> direction;
+  Matrix<const float> row_factors;
   const double* squared_norm;
   float rate, scale, decay, decay_opposed;  // the latter of a weight whose sign is the opposite of its direction's
   bool aligned;
@@ -87,9 +139,10 @@ struct MuonStepPack {
     float w[kWidth], d[kWidth];
     load_pack(weights.row(r) + c, left, aligned, w);
     load_pack(direction.row(r) + c, left, aligned, d);
+    const float scale_of_row = row_factors.empty() ? scale : scale * row_factors(0, r);
     HEED_UNROLL
     for (int j = 0; j < kWidth; ++j) {
-      w[j] -= rate * (scale * d[j] + (d[j] * w[j] >= 0.0F ? decay : decay_opposed) * w[j]);
+      w[j] -= rate * (scale_of_row * d[j] + (d[j] * w[j] >= 0.0F ? decay : decay_opposed) * w[j]);
     }
     store_pack(w, weights.row(r) + c, left, aligned);
     if (!copy.empty()) {
@@ -121,6 +174,30 @@ void muon_direction(Context& context, const MuonDirection& call) {
   operands.finish();
 }
 
+void muon_rows(Context& context, const MuonRows& call) {
+  const int64_t rows = call.direction.rows();
+  if (rows == 0) {
+    return;
+  }
+  Operands operands(context);
+  const Tensor memory({rows}, DType::f64, context.arena);
+  auto* const squares = static_cast<double*>(device_address(memory.view()));
+  const int64_t shared_bytes = kThreads / kWarp * static_cast<int64_t>(sizeof(double));
+  for_storage(call.direction.type(), [&]<class T>(T) {
+    launch(context.queue, grid_of_blocks(rows, kThreads, shared_bytes), muon_squares_kernel<T>,
+           operands.in<T>(call.direction), squares);
+  });
+  const MuonRowMoments of{.moments = operands.in_out<float>(call.moments),
+                          .factors = operands.out<float>(call.factors),
+                          .squares = squares,
+                          .squared_norm = operands.in<double>(call.squared_norm).data,
+                          .rows = rows,
+                          .columns = call.direction.columns(),
+                          .kept = call.kept};
+  launch(context.queue, grid_of_blocks(1, kThreads, shared_bytes), muon_factors_kernel, of);
+  operands.finish();
+}
+
 void muon_step(Context& context, const MuonStep& call) {
   Operands operands(context);
   for_storage(call.direction.type(), [&]<class T>(T) {
@@ -128,6 +205,7 @@ void muon_step(Context& context, const MuonStep& call) {
         .weights = operands.in_out<float>(call.weights),
         .copy = operands.in_out<bf16>(call.copy),
         .direction = operands.in<T>(call.direction),
+        .row_factors = operands.in<float>(call.row_factors),
         .squared_norm = operands.in<double>(call.squared_norm).data,
         .rate = static_cast<float>(call.learning_rate),
         .scale = static_cast<float>(call.scale),

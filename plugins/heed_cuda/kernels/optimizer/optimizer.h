@@ -10,6 +10,7 @@ void squared_norms(Context& context, const ConstView& x, std::span<const Element
 void sum(Context& context, const ConstView& x, const View& total);
 void adam(Context& context, const AdamSweep& call);
 void muon_direction(Context& context, const MuonDirection& call);
+void muon_rows(Context& context, const MuonRows& call);
 void muon_step(Context& context, const MuonStep& call);
 
 }  // namespace heed::cuda

@@ -66,6 +66,21 @@ void run_direction_bf16(const float* g, const float* m, float g_scale, float m_s
   combine(g, m, g_scale, m_scale, to, count);
 }
 
+template <class T>
+HWY_INLINE double squares_of(const T* x, int64_t count) {
+  const hn::ScalableTag<double> wide;
+  const hn::Half<Floats> half;
+  auto sum = hn::Zero(wide);
+  each_vector(count, [&](int64_t i, int64_t left) HWY_ATTR {
+    const Vec v = load_upto(x + i, left);
+    const auto low = hn::PromoteTo(wide, hn::LowerHalf(v)), high = hn::PromoteTo(wide, hn::UpperHalf(half, v));
+    sum = hn::MulAdd(high, high, hn::MulAdd(low, low, sum));
+  });
+  return hn::GetLane(hn::SumOfLanes(wide, sum));
+}
+double run_squares_f32(const float* x, int64_t count) { return squares_of(x, count); }
+double run_squares_bf16(const bf16* x, int64_t count) { return squares_of(x, count); }
+
 // `kept` is what decay leaves of a weight, `kept_opposed` of one whose sign is the opposite of its direction's.
 template <class T>
 HWY_INLINE void step_along(const T* direction, float* weights, bf16* copy, const MuonFactors& k, int64_t count) {
@@ -96,6 +111,8 @@ namespace heed::cpu {
 HWY_EXPORT(run_momentum);
 HWY_EXPORT(run_direction_f32);
 HWY_EXPORT(run_direction_bf16);
+HWY_EXPORT(run_squares_f32);
+HWY_EXPORT(run_squares_bf16);
 HWY_EXPORT(run_muon_step_f32);
 HWY_EXPORT(run_muon_step_bf16);
 
@@ -142,25 +159,58 @@ void muon_direction(Context& context, const MuonDirection& call) {
   });
 }
 
+void muon_rows(Context& context, const MuonRows& call) {
+  const bool runs = std::isfinite(*host<double>(call.squared_norm).data);
+  const ConstView& direction = call.direction;
+  std::vector<double> squares(static_cast<size_t>(direction.rows()));
+  each_share(context, direction, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      squares[static_cast<size_t>(r)] =
+          direction.type() == DType::bf16
+              ? HWY_DYNAMIC_DISPATCH(run_squares_bf16)(at<bf16>(direction, r, 0), direction.columns())
+              : HWY_DYNAMIC_DISPATCH(run_squares_f32)(at<float>(direction, r, 0), direction.columns());
+    }
+  });
+  float *const moments = host<float>(call.moments).data, *const factors = host<float>(call.factors).data;
+  double before = 0.0, after = 0.0;
+  for (size_t r = 0; r < squares.size(); ++r) {
+    if (runs) {
+      const double mean = squares[r] / static_cast<double>(direction.columns());
+      moments[r] = static_cast<float>(call.kept * static_cast<double>(moments[r]) + (1.0 - call.kept) * mean);
+    }
+    const double factor = 1.0 / (std::sqrt(static_cast<double>(moments[r])) + kMuonRowEpsilon);
+    before += squares[r];
+    after += squares[r] * factor * factor;
+  }
+  const double whole = after > 0.0 ? std::sqrt(before / after) : 0.0;
+  for (size_t r = 0; r < squares.size(); ++r) {
+    factors[r] = static_cast<float>(whole / (std::sqrt(static_cast<double>(moments[r])) + kMuonRowEpsilon));
+  }
+}
+
 void muon_step(Context& context, const MuonStep& call) {
   if (!std::isfinite(*host<double>(call.squared_norm).data)) {
     return;
   }
-  const View weights = flattened(call.weights);
-  const ConstView direction = flattened(call.direction);
-  const View copy = call.copy.empty() ? View() : flattened(call.copy);
+  // Without factors of rows, rows end to end are one.
+  const bool by_rows = !call.row_factors.empty();
+  const View weights = by_rows ? call.weights : flattened(call.weights);
+  const ConstView direction = by_rows ? call.direction : flattened(call.direction);
+  const View copy = call.copy.empty() || by_rows ? call.copy : flattened(call.copy);
   const auto kept = static_cast<float>(1.0 - call.learning_rate * call.weight_decay);
   const MuonFactors factors{.step = static_cast<float>(call.learning_rate * call.scale),
                             .kept = kept,
                             .kept_opposed = call.decay_kind == WeightDecay::cautious ? 1.0F : kept};
-  sweep(context, weights, [&](int64_t, int64_t first, int64_t count) {
-    bf16* const to = copy.empty() ? nullptr : at<bf16>(copy, 0, first);
+  sweep(context, weights, [&](int64_t row, int64_t first, int64_t count) {
+    bf16* const to = copy.empty() ? nullptr : at<bf16>(copy, row, first);
+    MuonFactors of_row = factors;
+    of_row.step *= by_rows ? host<float>(call.row_factors).data[row] : 1.0F;
     if (direction.type() == DType::bf16) {
       HWY_DYNAMIC_DISPATCH(run_muon_step_bf16)
-      (at<bf16>(direction, 0, first), at<float>(weights, 0, first), to, factors, count);
+      (at<bf16>(direction, row, first), at<float>(weights, row, first), to, of_row, count);
     } else {
       HWY_DYNAMIC_DISPATCH(run_muon_step_f32)
-      (at<float>(direction, 0, first), at<float>(weights, 0, first), to, factors, count);
+      (at<float>(direction, row, first), at<float>(weights, row, first), to, of_row, count);
     }
   });
 }

@@ -7,6 +7,7 @@
 namespace heed::cpu {
 
 void muon_direction(Context& context, const MuonDirection& call);
+void muon_rows(Context& context, const MuonRows& call);
 void muon_step(Context& context, const MuonStep& call);
 
 }  // namespace heed::cpu

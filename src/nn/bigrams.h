@@ -12,7 +12,7 @@ namespace heed {
 // row for each; else one that a hash of that number draws, so that pairs share rows.
 int32_t bigram_row(int32_t previous, int32_t token, int64_t vocabulary, int64_t rows);
 
-// Of each token and the one before it.
+// The rows of each token and the one before it.
 std::vector<int32_t> bigram_rows(const Sequences& sequences, int64_t vocabulary, int64_t rows);
 
 }  // namespace heed

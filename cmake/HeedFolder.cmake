@@ -197,8 +197,8 @@ function(heed_kernel_names result)
   endif()
 endfunction()
 
-# What keeps Highway from compiling for others: for better ones and, where only this processor's are asked for, for the one
-# between them and SSE4, the baseline.
+# Keeps Highway from compiling for instruction sets that are not wanted: better ones, and with "native" AVX2 on a
+# processor with AVX-512. SSE4, the baseline, is always there.
 function(heed_highway_limit result)
   heed_best_instruction_set(best)
   if(best STREQUAL "sse4")

@@ -96,7 +96,7 @@ set(HEED_PRECOMPILED OFF)
 set(batch 16)
 if(HEED_PRECOMPILE AND HEED_UNITY AND NOT HEED_CCACHE)
   set(HEED_PRECOMPILED ON)
-  # Larger units cost less in all, but more whenever one of their files changes: for who builds once.
+  # Larger units cost less in all, but more whenever one of their files changes. Without ccache, most people build once.
   set(batch 64)
   # GCC's collector goes through all that is alive whenever its heap has grown, which is a twelfth of a cold build. No unit
   # needs 1 GB, so that it need not.

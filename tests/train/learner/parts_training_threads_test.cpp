@@ -14,6 +14,8 @@ TEST_F(PartsTraining, ALanguageModelEndsWithinRoundingOfOneRank) {
   Recipe recipe = in_shards(text_recipe());
   recipe.model.head_norm = HeadNorm::each_head;
   recipe.model.recompute = Recompute::layers;
+  recipe.model.bigrams = 30;
+  text(recipe).ahead.weights = {0.5};
   expect_same(recipe, "heads", {{"data=2,tensor=2", 4}, {"pipeline=2,tensor=2", 4}});
 }
 

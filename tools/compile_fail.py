@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Checks that a line of code compiles, or that it fails to compile for the reason that it names.
+"""Checks that a line of code fails to compile for the reason that it names.
 
-    tools/compile_fail.py good|bad FILE -- COMPILER FLAG...
+    tools/compile_fail.py FILE -- COMPILER FLAG...
 
-FILE compiles as it stands. With HEED_BAD defined it must not, and it says why in comments:
+FILE must compile as it stands, so that a missing header never counts as the expected failure. With HEED_BAD defined it
+must not, and it says why in comments:
 
     // expect-error: <regular expression>
 
-`bad` passes when the file compiles without HEED_BAD (so a missing header never counts as the expected failure), fails
-with it, meets every expectation by an error, and has no other error.
+Every expectation must be met by an error, and there may be no other error.
 """
 
 import os
@@ -29,18 +29,14 @@ def compile_file(command, file, *extra):
     return result.returncode == 0, result.stdout
 
 
-def check_good(command, file):
-    compiled, output = compile_file(command, file)
-    return None if compiled else f"{file} does not compile as it stands:\n{output}"
-
-
-def check_bad(command, file):
+def problem_of(command, file):
+    """What is wrong with the file; None: nothing."""
     expected = EXPECT.findall(file.read_text())
     if not expected:
         return f"{file} has no '// expect-error: <regex>'"
-    problem = check_good(command, file)
-    if problem:
-        return problem
+    compiled, output = compile_file(command, file)
+    if not compiled:
+        return f"{file} does not compile as it stands:\n{output}"
     compiled, output = compile_file(command, file, "-DHEED_BAD")
     if compiled:
         return f"{file} compiles with HEED_BAD, but must not"
@@ -55,10 +51,9 @@ def check_bad(command, file):
 
 
 def main():
-    if len(sys.argv) < 5 or sys.argv[1] not in ("good", "bad") or sys.argv[3] != "--":
+    if len(sys.argv) < 4 or sys.argv[2] != "--":
         sys.exit(__doc__)
-    check = check_good if sys.argv[1] == "good" else check_bad
-    problem = check(sys.argv[4:], pathlib.Path(sys.argv[2]))
+    problem = problem_of(sys.argv[3:], pathlib.Path(sys.argv[1]))
     if problem:
         sys.exit(problem)
 

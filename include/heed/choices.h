@@ -21,7 +21,8 @@ struct ChoiceOptions {
 // What a model makes of a line.
 struct Choice {
   std::vector<TextScore> scores;
-  // Of the choices, by the largest log-probability, and by the largest one for each character; the first of equals.
+  // Numbers of choices: the one with the largest log-probability, and with the largest for each character; the first of
+  // equals.
   int64_t likeliest = 0, likeliest_by_length = 0;
   int64_t answer = 0;
 };
@@ -32,7 +33,7 @@ struct ChoiceReport {
 
   double accuracy() const;
   double accuracy_by_length() const;
-  // Of such a mean of zeros and ones, from the sample's variance: sqrt(a (1 - a) / (n - 1)); NaN for one line.
+  // An accuracy a is the mean of zeros and ones. From the sample's variance: sqrt(a (1 - a) / (n - 1)); NaN for one line.
   double standard_error(double accuracy) const;
 };
 

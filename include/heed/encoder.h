@@ -13,6 +13,7 @@
 #include "heed/types/inference.h"
 #include "heed/types/reading/labeled_files.h"
 #include "heed/types/reading/labels.h"
+#include "heed/types/reading/on_result.h"
 #include "heed/types/reading/reading.h"
 #include "heed/types/train.h"
 #include "heed/types/workload.h"
@@ -54,11 +55,13 @@ class Encoder {
   // What it was trained to read: nothing where its directory, written by an earlier version, does not say.
   std::optional<TextColumns> columns() const;
   std::vector<std::string> labels() const;  // those of its head; none: it gives a number, or has no head
+  std::string task() const;  // that trains its head, as training.task has it: classify, tag or masked-lm; or empty
 
   Workload workload() const;  // at this moment; never waits for a batch
 
   // Texts of calls that come at the same time are read together. `reading` says which go first, and may interrupt a
-  // call before all of its texts were read: then the call throws InterruptedError.
+  // call before all of its texts were read: then the call throws InterruptedError. What is found of a text is told to
+  // `on_result` before the call returns all.
 
   // Names a text in errors, by its number, from 0.
   using TextName = std::function<std::string(size_t text)>;
@@ -66,24 +69,30 @@ class Encoder {
   // For models trained by the task classify. Throws before anything is read when the model has no such head, was
   // trained on pairs and is given single texts or the other way round, or when a text is not UTF-8 or too long.
   std::vector<TextLabels> classify(std::span<const std::string> texts, const TextName& name = {},
-                                   const ReadingOptions& reading = {}) const;
+                                   const ReadingOptions& reading = {},
+                                   const OnResult<TextLabels>& on_result = {}) const;
   std::vector<TextLabels> classify(std::span<const TextPair> pairs, const TextName& name = {},
-                                   const ReadingOptions& reading = {}) const;
+                                   const ReadingOptions& reading = {},
+                                   const OnResult<TextLabels>& on_result = {}) const;
 
   // A label for each word, for models trained by the task tag. Throws for the same reasons.
   std::vector<std::vector<std::string>> tag(std::span<const std::vector<std::string>> sentences,
-                                            const TextName& name = {}, const ReadingOptions& reading = {}) const;
+                                            const TextName& name = {}, const ReadingOptions& reading = {},
+                                            const OnResult<std::vector<std::string>>& on_result = {}) const;
   // The same, with the probability of every label for each word.
   std::vector<std::vector<TextLabels>> tag_scores(std::span<const std::vector<std::string>> sentences,
-                                                  const TextName& name = {}, const ReadingOptions& reading = {}) const;
+                                                  const TextName& name = {}, const ReadingOptions& reading = {},
+                                                  const OnResult<std::vector<TextLabels>>& on_result = {}) const;
 
   // For any model: embedding_width() numbers for each text, made of the last layer's rows; of an encoder-decoder, of
   // its encoder's, which reads the text as a source. Throws for the same reasons, and for a prompt's name that the
   // model lacks, or that is given together with a prompt.
   std::vector<std::vector<float>> embed(std::span<const std::string> texts, const TextEmbeddingOptions& choice = {},
-                                        const TextName& name = {}, const ReadingOptions& reading = {}) const;
+                                        const TextName& name = {}, const ReadingOptions& reading = {},
+                                        const OnResult<std::vector<float>>& on_result = {}) const;
   std::vector<std::vector<float>> embed(std::span<const TextPair> pairs, const TextEmbeddingOptions& choice = {},
-                                        const TextName& name = {}, const ReadingOptions& reading = {}) const;
+                                        const TextName& name = {}, const ReadingOptions& reading = {},
+                                        const OnResult<std::vector<float>>& on_result = {}) const;
 
   // The same into an array of the caller's, text by text: it has room for embedding_width() numbers for each, or this
   // throws ConfigError.
@@ -113,7 +122,8 @@ class Encoder {
   // such head or its tokenizer no such mask, and for a text that has none, is not UTF-8 or too long. Special tokens are
   // never guesses.
   std::vector<FilledText> fill(std::span<const std::string> texts, const FillOptions& options = {},
-                               const TextName& name = {}, const ReadingOptions& reading = {}) const;
+                               const TextName& name = {}, const ReadingOptions& reading = {},
+                               const OnResult<FilledText>& on_result = {}) const;
 
   // How well a model trained by the task classify or tag predicts the labels of a file. Texts that are too long are
   // cut, as in training. Throws when the model has no such head and, naming the line, for what is no such text and for

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <stdexcept>
+#include <string>
+#include <utility>
 
 namespace heed {
 
@@ -14,6 +16,19 @@ class Error : public std::runtime_error {
 class ConfigError : public Error {
  public:
   using Error::Error;
+};
+
+// An option has a value that it cannot have: "search: beam is 0, expected 1 to 1024".
+class OptionError : public ConfigError {
+ public:
+  OptionError(const std::string& where, std::string option, std::string problem)
+      : ConfigError(where + ": " + option + " " + problem), option_(std::move(option)), problem_(std::move(problem)) {}
+
+  const std::string& option() const { return option_; }    // "beam"
+  const std::string& problem() const { return problem_; }  // "is 0, expected 1 to 1024"
+
+ private:
+  std::string option_, problem_;
 };
 
 // A file or a text from outside does not hold what its format promises.

@@ -22,6 +22,10 @@ struct PerplexityOptions {
   int64_t window = 0;  // the most tokens that the model sees at once; 0: the most that it takes
   int64_t stride = 0;  // tokens by which the window moves on; 0: half the window, rounded up
   EachToken each = EachToken::left_out;
+  // Takes effect between the parts of about 4,096 tokens that are read at once, or a window if that is longer: then
+  // InterruptedError is thrown.
+  Interruption interruption = {};
+  Sharing sharing = {};
 };
 
 // A language model from its directory. Safe to call from several threads at once, which share its weights. The text for
@@ -73,7 +77,8 @@ class Generator {
   std::vector<std::vector<TextScore>> score_continuations(std::span<const Continuations> items,
                                                           const GenerationOptions& options = {},
                                                           const PromptName& name = {}) const;
-  // The most likely next tokens after a prompt, at most `count`. Throws as generate() does.
+  // The most likely next tokens after a prompt, at most `count`. Throws as generate() does, and InterruptedError when
+  // the options' interruption comes before the prompt is read, which is one step.
   LikelyTokens next_tokens(const std::string& prompt, int64_t count, const GenerationOptions& options = {},
                            const std::string& where = "prompt") const;
   // What the model attends to when it reads the prompt. Throws as generate() does, and for a request that the model
@@ -92,8 +97,8 @@ class Generator {
                        const std::string& where = "prompt") const;
 
   // Takes the text as one document. Only a model that was trained on documents predicts the first token of a text.
-  // Throws when the text is not UTF-8, naming the line, or no token of it is predicted. `where` names the text in
-  // errors.
+  // Throws when the text is not UTF-8, naming the line, or no token of it is predicted, or it is interrupted. `where`
+  // names the text in errors.
   Perplexity perplexity(const std::string& text, const PerplexityOptions& options = {},
                         std::string_view where = "text") const;
 

@@ -12,6 +12,7 @@
 #include "heed/types/evaluation.h"
 #include "heed/types/forward.h"
 #include "heed/types/inference.h"
+#include "heed/types/reading/on_result.h"
 #include "heed/types/workload.h"
 #include "heed/types/writing/drafting.h"
 #include "heed/types/writing/translation.h"
@@ -65,9 +66,12 @@ class Translator {
   // model.
   ForwardResult forward(const PairTokens& tokens, const ForwardRequest& request = {}) const;
 
-  // Over the whole vocabulary, also where there is a shortlist. Throws for the same reasons, on either side.
+  // Over the whole vocabulary, also where there is a shortlist. Throws for the same reasons, on either side; an
+  // interruption takes effect between the batches that are read at once. A pair's score is told to `on_result` before
+  // the call returns all.
   std::vector<PairScore> score(const LinePairs& pairs, const LinePairName& name = {},
-                               const LanguagePair& languages = {}) const;
+                               const LanguagePair& languages = {}, const Interruption& interruption = {},
+                               const Sharing& sharing = {}, const OnResult<PairScore>& on_result = {}) const;
 
  private:
   struct State;

@@ -9,6 +9,7 @@
 #include "api/inside/text_attention.h"
 #include "base/system/clock.h"
 #include "base/system/files.h"
+#include "base/told_results.h"
 #include "checkpoint/stored_model.h"
 #include "encode/text_readings.h"
 #include "heed/lines.h"
@@ -60,8 +61,7 @@ TextLabels labels_of(const ModelConfig& config, std::span<const float> scores) {
   return found;
 }
 
-FilledText filled_text(const Tokenizer& tokenizer, const EncodedText& text,
-                       const std::vector<std::vector<TokenGuess>>& guesses) {
+FilledText filled_text(const Tokenizer& tokenizer, const EncodedText& text, const MaskGuesses& guesses) {
   std::vector<TokenId> tokens;
   std::ranges::transform(text.ids, std::back_inserter(tokens), [](int32_t id) { return TokenId(id); });
   const auto token_at = [&](size_t mask) -> TokenId& { return tokens[static_cast<size_t>(text.masks[mask])]; };
@@ -176,27 +176,27 @@ struct Encoder::State {
     }
     return encoded;
   }
-  std::vector<std::vector<float>> embed(std::span<const std::string> texts, const TextEmbeddingOptions& choice,
-                                        const TextName& name, const ReadingOptions& options) {
-    return embed(prompted(texts, choice, name, options), choice, options);
-  }
-  std::vector<std::vector<float>> embed(std::span<const TextPair> pairs, const TextEmbeddingOptions& choice,
-                                        const TextName& name, const ReadingOptions& options) {
+  std::vector<EncodedText> prompted(std::span<const TextPair> pairs, const TextEmbeddingOptions& choice,
+                                    const TextName& name, const ReadingOptions& options = {}) const {
     require_reads(TextColumns::pair);
-    const PromptedReading prompted = reading(choice, options);
+    const PromptedReading with_prompt = reading(choice, options);
     std::vector<EncodedText> encoded;
+    encoded.reserve(pairs.size());
     for (size_t i = 0; i < pairs.size(); ++i) {
-      encoded.push_back(encode_prompted(prompted, {pairs[i].first, &pairs[i].second}, text_name(name, i)));
+      encoded.push_back(encode_prompted(with_prompt, {pairs[i].first, &pairs[i].second}, text_name(name, i)));
     }
-    return embed(encoded, choice, options);
+    return encoded;
   }
   std::vector<std::vector<float>> embed(std::span<const EncodedText> texts, const TextEmbeddingOptions& choice,
-                                        const ReadingOptions& options) {
-    std::vector<std::vector<float>> found = embeddings(reader, texts, choice.pooling, options);
-    for (std::vector<float>& values : found) {
-      normalize(values, choice);
-    }
-    return found;
+                                        const ReadingOptions& options, const OnResult<std::vector<float>>& on_result) {
+    ToldResults<std::vector<float>> found(texts.size(), on_result);
+    const auto take = [&](size_t text, std::span<const float> values) {
+      std::vector<float> own(values.begin(), values.end());
+      normalize(own, choice);
+      found.add(text, std::move(own));
+    };
+    read_embeddings(reader, texts, choice.pooling, take, options);
+    return found.take();
   }
   void embed_into(std::span<float> to, std::span<const EncodedText> texts, const TextEmbeddingOptions& choice,
                   const ReadingOptions& options) {
@@ -225,30 +225,37 @@ struct Encoder::State {
       value = length > 0.0 ? static_cast<float>(static_cast<double>(value) / length) : value;
     }
   }
-  std::vector<TextLabels> classify(std::span<const EncodedText> texts, const ReadingOptions& options) {
-    std::vector<TextLabels> found;
-    for (const std::vector<float>& scores : head_scores(reader, texts, options)) {
-      found.push_back(labels_of(stored.config(), scores));
-    }
-    return found;
+  std::vector<TextLabels> classify(std::span<const EncodedText> texts, const ReadingOptions& options,
+                                   const OnResult<TextLabels>& on_result) {
+    ToldResults<TextLabels> found(texts.size(), on_result);
+    read_head_scores(
+        reader, texts,
+        [&](size_t text, std::span<const float> scores) { found.add(text, labels_of(stored.config(), scores)); },
+        options);
+    return found.take();
   }
 
-  // Calls use(sentence, scores of all labels) for each word, in order.
-  template <class Use>
-  void for_each_word(std::span<const std::vector<std::string>> sentences, const TextName& name,
-                     const ReadingOptions& options, const Use& use) {
+  // What `label` makes of the scores of all labels for each word.
+  template <class Label, class Make>
+  std::vector<std::vector<Label>> tag(std::span<const std::vector<std::string>> sentences, const TextName& name,
+                                      const ReadingOptions& options, const OnResult<std::vector<Label>>& on_result,
+                                      const Make& label) {
     require_word_labels();
     std::vector<EncodedText> encoded;
     for (size_t i = 0; i < sentences.size(); ++i) {
       encoded.push_back(encode_words(stored.text(), sentences[i], stored.config().max_length, text_name(name, i)));
     }
-    const auto scores = head_scores(reader, encoded, options);
     const size_t labels = stored.config().labels.size();
-    for (size_t i = 0; i < sentences.size(); ++i) {
-      for (size_t word = 0; word < sentences[i].size(); ++word) {
-        use(i, std::span(scores[i]).subspan(word * labels, labels));
+    ToldResults<std::vector<Label>> found(sentences.size(), on_result);
+    const auto take = [&](size_t sentence, std::span<const float> scores) {
+      std::vector<Label> words;
+      for (size_t word = 0; word < sentences[sentence].size(); ++word) {
+        words.push_back(label(scores.subspan(word * labels, labels)));
       }
-    }
+      found.add(sentence, std::move(words));
+    };
+    read_head_scores(reader, encoded, take, options);
+    return found.take();
   }
 
   TokenId mask_of(const FillOptions& options) const {
@@ -262,7 +269,7 @@ struct Encoder::State {
     return mask;
   }
   std::vector<FilledText> fill(std::span<const std::string> texts, const FillOptions& options, const TextName& name,
-                               const ReadingOptions& reading) {
+                               const ReadingOptions& reading, const OnResult<FilledText>& on_result) {
     require_head(stored.config().head == Head::tokens, "masked tokens", "masked-lm");
     const Tokenizer& tokenizer = stored.text();
     const TokenId mask = mask_of(options);
@@ -274,12 +281,12 @@ struct Encoder::State {
     const auto is_word = [&](TokenId token) {
       return token != mask && token != tokenizer.special().unk && !tokenizer.decode({&token, 1}).empty();
     };
-    const auto guesses = mask_guesses(reader, encoded, {.count = options.top, .allowed = is_word}, reading);
-    std::vector<FilledText> filled;
-    for (size_t i = 0; i < texts.size(); ++i) {
-      filled.push_back(filled_text(tokenizer, encoded[i], guesses[i]));
-    }
-    return filled;
+    ToldResults<FilledText> filled(texts.size(), on_result);
+    const auto take = [&](size_t text, const MaskGuesses& guesses) {
+      filled.add(text, filled_text(tokenizer, encoded[text], guesses));
+    };
+    read_mask_guesses(reader, encoded, {.count = options.top, .allowed = is_word}, take, reading);
+    return filled.take();
   }
 
   LabelReport evaluate(const std::string& file, TextColumns columns, WordFormat format) {
@@ -321,46 +328,52 @@ int64_t Encoder::embedding_width() const { return state_->embedding_width(); }
 Workload Encoder::workload() const { return state_->reader.workload(); }
 std::optional<TextColumns> Encoder::columns() const { return state_->stored.columns(); }
 std::vector<std::string> Encoder::labels() const { return state_->stored.config().labels; }
+std::string Encoder::task() const {
+  const ModelConfig& config = state_->stored.config();
+  const bool encodes = config.architecture == Architecture::encoder;
+  return encodes && state_->classifies()                ? "classify"
+         : encodes && config.head == Head::token_labels ? "tag"
+         : encodes && config.head == Head::tokens       ? "masked-lm"
+                                                        : "";
+}
 
 std::vector<TextLabels> Encoder::classify(std::span<const std::string> texts, const TextName& name,
-                                          const ReadingOptions& reading) const {
+                                          const ReadingOptions& reading, const OnResult<TextLabels>& on_result) const {
   state_->require_text_labels();
-  return state_->classify(state_->encoded(texts, name, reading), reading);
+  return state_->classify(state_->encoded(texts, name, reading), reading, on_result);
 }
 
 std::vector<TextLabels> Encoder::classify(std::span<const TextPair> pairs, const TextName& name,
-                                          const ReadingOptions& reading) const {
+                                          const ReadingOptions& reading, const OnResult<TextLabels>& on_result) const {
   state_->require_text_labels();
-  return state_->classify(state_->encoded(pairs, name, reading), reading);
+  return state_->classify(state_->encoded(pairs, name, reading), reading, on_result);
 }
 
 std::vector<std::vector<std::string>> Encoder::tag(std::span<const std::vector<std::string>> sentences,
-                                                   const TextName& name, const ReadingOptions& reading) const {
-  std::vector<std::vector<std::string>> found(sentences.size());
-  state_->for_each_word(sentences, name, reading, [&](size_t sentence, std::span<const float> scores) {
-    found[sentence].push_back(
-        state_->stored.config().labels[static_cast<size_t>(std::ranges::max_element(scores) - scores.begin())]);
+                                                   const TextName& name, const ReadingOptions& reading,
+                                                   const OnResult<std::vector<std::string>>& on_result) const {
+  return state_->tag(sentences, name, reading, on_result, [this](std::span<const float> scores) {
+    return state_->stored.config().labels[static_cast<size_t>(std::ranges::max_element(scores) - scores.begin())];
   });
-  return found;
 }
 
 std::vector<std::vector<TextLabels>> Encoder::tag_scores(std::span<const std::vector<std::string>> sentences,
-                                                         const TextName& name, const ReadingOptions& reading) const {
-  std::vector<std::vector<TextLabels>> found(sentences.size());
-  state_->for_each_word(sentences, name, reading, [&](size_t sentence, std::span<const float> scores) {
-    found[sentence].push_back(labels_of(state_->stored.config(), scores));
-  });
-  return found;
+                                                         const TextName& name, const ReadingOptions& reading,
+                                                         const OnResult<std::vector<TextLabels>>& on_result) const {
+  return state_->tag(sentences, name, reading, on_result,
+                     [this](std::span<const float> scores) { return labels_of(state_->stored.config(), scores); });
 }
 
 std::vector<std::vector<float>> Encoder::embed(std::span<const std::string> texts, const TextEmbeddingOptions& choice,
-                                               const TextName& name, const ReadingOptions& reading) const {
-  return state_->embed(texts, choice, name, reading);
+                                               const TextName& name, const ReadingOptions& reading,
+                                               const OnResult<std::vector<float>>& on_result) const {
+  return state_->embed(state_->prompted(texts, choice, name, reading), choice, reading, on_result);
 }
 
 std::vector<std::vector<float>> Encoder::embed(std::span<const TextPair> pairs, const TextEmbeddingOptions& choice,
-                                               const TextName& name, const ReadingOptions& reading) const {
-  return state_->embed(pairs, choice, name, reading);
+                                               const TextName& name, const ReadingOptions& reading,
+                                               const OnResult<std::vector<float>>& on_result) const {
+  return state_->embed(state_->prompted(pairs, choice, name, reading), choice, reading, on_result);
 }
 
 std::vector<int64_t> Encoder::count_tokens(std::span<const std::string> texts, const TextEmbeddingOptions& choice,
@@ -374,8 +387,9 @@ std::vector<int64_t> Encoder::count_tokens(std::span<const std::string> texts, c
 }
 
 std::vector<FilledText> Encoder::fill(std::span<const std::string> texts, const FillOptions& options,
-                                      const TextName& name, const ReadingOptions& reading) const {
-  return state_->fill(texts, options, name, reading);
+                                      const TextName& name, const ReadingOptions& reading,
+                                      const OnResult<FilledText>& on_result) const {
+  return state_->fill(texts, options, name, reading, on_result);
 }
 
 void Encoder::embed_into(std::span<float> to, std::span<const std::string> texts, const TextEmbeddingOptions& choice,
@@ -391,10 +405,11 @@ TextAttention Encoder::attention(const std::string& text, const AttentionRequest
   const EncodedText* const one = &encoded;
   const Sequences tokens = sequences_of(std::span(&one, 1), config.token_types);
   TextAttention found;
-  state_->reader.lanes().run(1, [&](size_t /*task*/, Backend& backend) {
+  const auto attend = [&](size_t /*task*/, Backend& backend) {
     found = attention_of_text({state_->stored.model(), backend, state_->storage}, state_->stored.text(), tokens,
                               encoded.ids, request);
-  });
+  };
+  state_->reader.lanes().run(1, attend, request.interruption, request.sharing);
   return found;
 }
 

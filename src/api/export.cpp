@@ -16,6 +16,7 @@
 #include "interchange/gguf/gguf_export.h"
 #include "interchange/huggingface/huggingface_export.h"
 #include "tensor_files/safetensors.h"
+#include "text/huggingface/huggingface_tokenizer.h"
 
 namespace heed {
 namespace {
@@ -49,6 +50,11 @@ struct ReadModel {
         weights(open_weights(folder, description.config, BlocksAs::floats)) {}
 
   ExportedModel exported(const TensorFile* integers = nullptr) const {
+    for (const auto& tokenizer : tokenizers) {
+      const auto* const of_file = dynamic_cast<const HuggingFaceTokenizer*>(tokenizer.get());
+      require<ConfigError>(of_file == nullptr || !of_file->has_merge_steps(), folder.path.string(),
+                           "its words are cut by the codes of subword-nmt, which no exported file can hold");
+    }
     return {.name = name_of_folder(folder.path),
             .where = folder.path.string(),
             .config = description.config,

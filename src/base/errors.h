@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -33,7 +34,9 @@ void ensure(bool condition, std::string_view where, fmt::format_string<Args...> 
 template <class Value>
 void require_option(bool good, std::string_view where, std::string_view name, const Value& value,
                     std::string_view expected) {
-  require<ConfigError>(good, where, "{} is {}, expected {}", name, value, expected);
+  if (!good) [[unlikely]] {
+    throw OptionError(std::string(where), std::string(name), fmt::format("is {}, expected {}", value, expected));
+  }
 }
 
 }  // namespace heed

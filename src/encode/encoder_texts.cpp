@@ -12,8 +12,8 @@
 namespace heed {
 namespace {
 
-size_t tokens_of(std::span<const FramePart> frame) {
-  return static_cast<size_t>(std::ranges::count(frame, FramePart::kToken, &FramePart::text));
+size_t tokens_of(std::span<const FrameSlot> frame) {
+  return static_cast<size_t>(std::ranges::count(frame, FrameSlot::kToken, &FrameSlot::text));
 }
 
 // Takes tokens from the longer text until both fit.
@@ -34,7 +34,7 @@ void cut_to(size_t room, TextIds& texts, CutAt cut_at) {
 
 }  // namespace
 
-EncodedText encode_framed(std::span<const FramePart> frame, TextIds texts, const ReadingLimit& limit,
+EncodedText encode_framed(std::span<const FrameSlot> frame, TextIds texts, const ReadingLimit& limit,
                           const std::string& where) {
   const size_t around = tokens_of(frame);
   const auto most = static_cast<size_t>(limit.max_length);
@@ -45,21 +45,21 @@ EncodedText encode_framed(std::span<const FramePart> frame, TextIds texts, const
                         "{} tokens with special tokens, but the model takes at most {}", all, most);
   cut_to(most - around, texts, limit.cut_at);
   EncodedText encoded;
-  for (const FramePart& part : frame) {
-    if (part.text == FramePart::kToken) {
-      encoded.ids.push_back(part.token.value);
+  for (const FrameSlot& slot : frame) {
+    if (slot.text == FrameSlot::kToken) {
+      encoded.ids.push_back(slot.token.value);
     } else {
-      const std::vector<int32_t>& ids = part.text == 0 ? texts.first : texts.second;
+      const std::vector<int32_t>& ids = slot.text == 0 ? texts.first : texts.second;
       encoded.ids.insert(encoded.ids.end(), ids.begin(), ids.end());
     }
-    encoded.types.resize(encoded.ids.size(), part.type);
+    encoded.types.resize(encoded.ids.size(), slot.type);
   }
   return encoded;
 }
 
 EncodedText encode_text_or_pair(const Tokenizer& tokenizer, const TextOrPair& text, const ReadingLimit& limit,
                                 const std::string& where) {
-  const std::vector<FramePart> frame = encoder_frame(tokenizer, text.second == nullptr ? 1 : 2);
+  const std::vector<FrameSlot> frame = encoder_frame(tokenizer, text.second == nullptr ? 1 : 2);
   require_text(text.first, where);
   TextIds ids{ids_of(tokenizer.encode(text.first)), {}};
   if (text.second != nullptr) {
@@ -102,14 +102,14 @@ EncodedText encode_prompted(const PromptedReading& reading, const TextOrPair& te
   const bool is_pair = text.second != nullptr;
   require<ConfigError>(!is_pair || reading.architecture == Architecture::encoder, where,
                        "the model reads single texts, not pairs of them");
-  const std::vector<FramePart> frame =
+  const std::vector<FrameSlot> frame =
       is_pair ? encoder_frame(tokenizer, 2) : embedding_frame(reading.architecture, tokenizer, reading.documents);
   TextIds texts{ids(reading.prompt + text.first), is_pair ? ids(*text.second) : std::vector<int32_t>()};
   const size_t given = texts.first.size() + texts.second.size();
   EncodedText encoded = encode_framed(frame, std::move(texts), reading.limit, where);
   require<FormatError>(!encoded.ids.empty(), where, "is empty, and the model has no token to read instead");
   if (reading.pooled == PooledPrompt::no && !reading.prompt.empty()) {
-    const auto first_text = std::ranges::find(frame, 0, &FramePart::text);
+    const auto first_text = std::ranges::find(frame, 0, &FrameSlot::text);
     const auto cut = static_cast<int64_t>(given + tokens_of(frame) - encoded.ids.size());
     const int64_t left = std::ssize(ids(reading.prompt)) - (reading.limit.cut_at == CutAt::beginning ? cut : 0);
     const int64_t prompt = first_text - frame.begin() + std::max<int64_t>(left, 0);
@@ -133,9 +133,9 @@ EncodedText encode_words(const Tokenizer& tokenizer, std::span<const std::string
       }
     }
   };
-  for (const FramePart& part : encoder_frame(tokenizer, 1)) {
-    if (part.text == FramePart::kToken) {
-      encoded.ids.push_back(part.token.value);
+  for (const FrameSlot& slot : encoder_frame(tokenizer, 1)) {
+    if (slot.text == FrameSlot::kToken) {
+      encoded.ids.push_back(slot.token.value);
     } else {
       add_words();
     }

@@ -44,7 +44,7 @@ struct ReadingLimit {
 
 // TooLongError, naming `where`, for texts that are too long, unless they are to be truncated: the longer one then loses
 // tokens at one of its sides until both fit.
-EncodedText encode_framed(std::span<const FramePart> frame, TextIds texts, const ReadingLimit& limit,
+EncodedText encode_framed(std::span<const FrameSlot> frame, TextIds texts, const ReadingLimit& limit,
                           const std::string& where);
 
 // FormatError, naming `where`, for text that is not UTF-8 and, unless it is to be truncated, TooLongError.

@@ -4,8 +4,8 @@
 
 namespace heed {
 
-std::vector<FramePart> encoder_frame(const Tokenizer& tokenizer, int texts) {
-  if (const std::span<const FramePart> own = tokenizer.frame(texts); !own.empty()) {
+std::vector<FrameSlot> encoder_frame(const Tokenizer& tokenizer, int texts) {
+  if (const std::span<const FrameSlot> own = tokenizer.frame(texts); !own.empty()) {
     return {own.begin(), own.end()};
   }
   const SpecialTokens& special = tokenizer.special();
@@ -19,16 +19,16 @@ std::vector<FramePart> encoder_frame(const Tokenizer& tokenizer, int texts) {
       {.token = begin}, {.text = 0}, {.token = separator}, {.text = 1, .type = 1}, {.token = special.eos, .type = 1}};
 }
 
-std::vector<FramePart> embedding_frame(Architecture architecture, const Tokenizer& tokenizer,
+std::vector<FrameSlot> embedding_frame(Architecture architecture, const Tokenizer& tokenizer,
                                        std::optional<Documents> documents) {
-  const std::span<const FramePart> own = tokenizer.frame(1);
+  const std::span<const FrameSlot> own = tokenizer.frame(1);
   if (architecture == Architecture::encoder || !own.empty()) {
     return encoder_frame(tokenizer, 1);
   }
   if (architecture == Architecture::seq2seq) {
     return {{.text = 0}, {.token = tokenizer.special().eos}};
   }
-  std::vector<FramePart> frame{{.text = 0}};
+  std::vector<FrameSlot> frame{{.text = 0}};
   if (begins_with_mark(documents, tokenizer)) {
     frame.insert(frame.begin(), {.token = beginning_of_document(tokenizer)});
   }

@@ -101,7 +101,7 @@ void TextReader::read(std::span<const EncodedText> texts, const Reading& reading
   }
   const bool takes_turns = alone && call.batches.size() == 1;
   lock.unlock();
-  lanes_.turn_until(*call.ended, takes_turns ? Lanes::Caller::takes_turns : Lanes::Caller::waits);
+  lanes_.turn_until(*call.ended, takes_turns ? Lanes::Caller::takes_turns : Lanes::Caller::waits, lanes_.count());
   if (call.failure) {
     std::rethrow_exception(call.failure);
   }
@@ -115,25 +115,25 @@ Workload TextReader::workload() const {
 
 // Reads one batch.
 bool TextReader::take_turn(Backend& backend) {
-  std::vector<Part> parts = begin_batch();
-  if (parts.empty()) {
+  std::vector<CallBatch> taken = begin_batch();
+  if (taken.empty()) {
     return false;
   }
   try {
-    run(parts, backend);
+    run(taken, backend);
   } catch (...) {
-    for (Part& part : parts) {
-      part.failure = std::current_exception();
+    for (CallBatch& one : taken) {
+      one.failure = std::current_exception();
     }
   }
   EndedCalls calls;
   const std::lock_guard lock(mutex_);
-  std::ranges::for_each(parts, [&](const Part& part) { end(part, calls); });
+  std::ranges::for_each(taken, [&](const CallBatch& one) { end(one, calls); });
   return !waiting_.empty();
 }
 
 // Calls that end before it need not wait for it.
-std::vector<TextReader::Part> TextReader::begin_batch() {
+std::vector<TextReader::CallBatch> TextReader::begin_batch() {
   EndedCalls calls;
   const std::lock_guard lock(mutex_);
   drop_ended_calls(calls);
@@ -162,18 +162,18 @@ void TextReader::drop_ended_calls(EndedCalls& calls) {
 
 // A batch of the call whose turn it is; then, as long as it has fewer tokens than a lane's share of all, those of the
 // calls that come next.
-std::vector<TextReader::Part> TextReader::next_batch() {
-  std::vector<Part> parts;
+std::vector<TextReader::CallBatch> TextReader::next_batch() {
+  std::vector<CallBatch> taken;
   const int64_t share = ceil_div(waiting_tokens_, lanes_.count());
   const int64_t most = std::clamp(share, kFewestTokens, kBatchTokens);
   for (int64_t tokens = 0; !waiting_.empty();) {
     Call& call = waiting_.next();
     const Texts& batch = call.batches[call.next];
     const int64_t more = tokens_of(call.texts, batch);
-    if (!parts.empty() && (tokens + more > most || call.reading != parts.front().call->reading)) {
+    if (!taken.empty() && (tokens + more > most || call.reading != taken.front().call->reading)) {
       break;
     }
-    parts.push_back({.call = &call, .texts = &batch});
+    taken.push_back({.call = &call, .texts = &batch});
     tokens += more;
     waiting_tokens_ -= more;
     workload_.waiting -= std::ssize(batch);
@@ -182,39 +182,39 @@ std::vector<TextReader::Part> TextReader::next_batch() {
     waiting_.end_turn(++call.next < call.batches.size() ? FairQueue<Call>::After::waits
                                                         : FairQueue<Call>::After::leaves);
   }
-  workload_.steps += parts.empty() ? 0 : 1;
-  return parts;
+  workload_.steps += taken.empty() ? 0 : 1;
+  return taken;
 }
 
-void TextReader::run(std::span<Part> parts, Backend& backend) const {
+void TextReader::run(std::span<CallBatch> taken, Backend& backend) const {
   std::vector<const EncodedText*> batch;
-  for (const Part& part : parts) {
-    std::ranges::transform(*part.texts, std::back_inserter(batch), [&](size_t i) { return &part.call->texts[i]; });
+  for (const CallBatch& one : taken) {
+    std::ranges::transform(*one.texts, std::back_inserter(batch), [&](size_t i) { return &one.call->texts[i]; });
   }
-  const Reading& reading = parts.front().call->reading;
+  const Reading& reading = taken.front().call->reading;
   Pass pass = Pass::infer(backend, storage_);
   const SourceSequences sequences(sequences_of(batch, model_.config().token_types));
   const Var result = reading_rows(pass, model_, sequences, batch, reading);
   const HostCopy on_host(backend, result.value());
   int64_t row = 0;
-  for (Part& part : parts) {
-    for (const size_t i : *part.texts) {
-      const int64_t rows = rows_of_reading(part.call->texts[i], reading);
+  for (CallBatch& one : taken) {
+    for (const size_t i : *one.texts) {
+      const int64_t rows = rows_of_reading(one.call->texts[i], reading);
       try {
-        part.call->take(i, on_host.view().row_range(row, rows));
+        one.call->take(i, on_host.view().row_range(row, rows));
       } catch (...) {
-        part.failure = std::current_exception();
+        one.failure = std::current_exception();
       }
       row += rows;
     }
   }
 }
 
-void TextReader::end(const Part& part, EndedCalls& calls) {
-  Call& call = *part.call;
-  workload_.running -= std::ssize(*part.texts);
-  call.failure = call.failure ? call.failure : part.failure;
-  call.left -= part.texts->size();
+void TextReader::end(const CallBatch& batch, EndedCalls& calls) {
+  Call& call = *batch.call;
+  workload_.running -= std::ssize(*batch.texts);
+  call.failure = call.failure ? call.failure : batch.failure;
+  call.left -= batch.texts->size();
   if (call.left == 0) {
     calls.add(call.ended);
   }

@@ -65,19 +65,19 @@ class TextReader {
     std::exception_ptr failure = nullptr;
     std::shared_ptr<CallEnd> ended = std::make_shared<CallEnd>();
   };
-  // A batch of a call, which is perhaps part of a larger one.
-  struct Part {
+  // A batch of a call, perhaps read together with others.
+  struct CallBatch {
     Call* call;
     const Texts* texts;
     std::exception_ptr failure = nullptr;
   };
 
   bool take_turn(Backend& backend);
-  std::vector<Part> begin_batch();
+  std::vector<CallBatch> begin_batch();
   void drop_ended_calls(EndedCalls& calls);
-  std::vector<Part> next_batch();
-  void run(std::span<Part> parts, Backend& backend) const;
-  void end(const Part& part, EndedCalls& calls);
+  std::vector<CallBatch> next_batch();
+  void run(std::span<CallBatch> taken, Backend& backend) const;
+  void end(const CallBatch& batch, EndedCalls& calls);
 
   const AnyModel& model_;
   DType storage_;

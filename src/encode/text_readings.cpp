@@ -48,14 +48,28 @@ std::vector<TokenGuess> guesses_of(std::span<const float> logits, const GuessOpt
 
 }  // namespace
 
-std::vector<std::vector<float>> head_scores(TextReader& reader, std::span<const EncodedText> texts,
-                                            const ReadingOptions& options) {
+void read_head_scores(TextReader& reader, std::span<const EncodedText> texts, const TakeValues& take,
+                      const ReadingOptions& options) {
   const bool of_words = reader.model().config().head == Head::token_labels;
-  std::vector<std::vector<float>> found(texts.size());
   reader.read(
       texts, {of_words ? Reading::Result::of_words : Reading::Result::of_texts},
-      [&](size_t i, ConstView rows) { found[i] = floats_of(rows); }, options);
+      [&](size_t i, ConstView rows) { take(i, floats_of(rows)); }, options);
+}
+
+std::vector<std::vector<float>> head_scores(TextReader& reader, std::span<const EncodedText> texts,
+                                            const ReadingOptions& options) {
+  std::vector<std::vector<float>> found(texts.size());
+  read_head_scores(
+      reader, texts, [&](size_t i, std::span<const float> values) { found[i].assign(values.begin(), values.end()); },
+      options);
   return found;
+}
+
+void read_embeddings(TextReader& reader, std::span<const EncodedText> texts, std::optional<Pooling> pooling,
+                     const TakeValues& take, const ReadingOptions& options) {
+  reader.read(
+      texts, {Reading::Result::embeddings, pooling.value_or(reader.model().config().text_pooling)},
+      [&](size_t i, ConstView rows) { take(i, floats_of(rows)); }, options);
 }
 
 std::vector<std::vector<float>> embeddings(TextReader& reader, std::span<const EncodedText> texts,
@@ -67,24 +81,16 @@ std::vector<std::vector<float>> embeddings(TextReader& reader, std::span<const E
   return found;
 }
 
-void read_embeddings(TextReader& reader, std::span<const EncodedText> texts, std::optional<Pooling> pooling,
-                     const TakeEmbedding& take, const ReadingOptions& options) {
-  reader.read(
-      texts, {Reading::Result::embeddings, pooling.value_or(reader.model().config().text_pooling)},
-      [&](size_t i, ConstView rows) { take(i, floats_of(rows)); }, options);
-}
-
-std::vector<std::vector<std::vector<TokenGuess>>> mask_guesses(TextReader& reader, std::span<const EncodedText> texts,
-                                                               const GuessOptions& guesses,
-                                                               const ReadingOptions& options) {
-  std::vector<std::vector<std::vector<TokenGuess>>> found(texts.size());
-  const auto take = [&](size_t i, ConstView rows) {
+void read_mask_guesses(TextReader& reader, std::span<const EncodedText> texts, const GuessOptions& guesses,
+                       const TakeGuesses& take, const ReadingOptions& options) {
+  const auto take_rows = [&](size_t i, ConstView rows) {
+    MaskGuesses found;
     for (int64_t row = 0; row < rows.rows(); ++row) {
-      found[i].push_back(guesses_of(floats_of(rows.row_range(row, 1)), guesses));
+      found.push_back(guesses_of(floats_of(rows.row_range(row, 1)), guesses));
     }
+    take(i, found);
   };
-  reader.read(texts, {Reading::Result::of_masks}, take, options);
-  return found;
+  reader.read(texts, {Reading::Result::of_masks}, take_rows, options);
 }
 
 }  // namespace heed

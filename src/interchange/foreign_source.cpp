@@ -5,6 +5,7 @@
 #include "interchange/huggingface/huggingface_model.h"
 #include "interchange/huggingface/tokenizer_files.h"
 #include "interchange/marian/marian_model.h"
+#include "text/huggingface/huggingface_tokenizer.h"
 
 namespace heed {
 
@@ -39,6 +40,20 @@ Tokenizers read_foreign_tokenizers(const std::filesystem::path& path, const Fore
     return read_ctranslate2_tokenizers(path, model);
   }
   return is_marian(path) ? read_marian_tokenizers(path, model) : read_huggingface_tokenizers(path, model);
+}
+
+std::vector<std::string> foreign_notes(const ForeignModel& model, const Tokenizers& tokenizers) {
+  std::vector<std::string> notes = model.notes();
+  for (size_t i = 0; i < tokenizers.size(); ++i) {
+    const auto* const tokenizer = dynamic_cast<const HuggingFaceTokenizer*>(tokenizers[i].get());
+    if (tokenizer == nullptr || (i > 0 && tokenizers[i] == tokenizers[0])) {
+      continue;
+    }
+    for (const std::string& note : tokenizer->notes()) {
+      notes.push_back("tokenizer: " + note);
+    }
+  }
+  return notes;
 }
 
 std::shared_ptr<const ForeignWeights> open_foreign_weights(const ForeignModel& model, BlocksAs blocks) {

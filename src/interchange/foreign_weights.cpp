@@ -205,15 +205,15 @@ void ForeignWeights::add_weight(const Weight& weight, std::vector<Piece> pieces)
   }
   if (tensor.type == StoredType::i8 || tensor.type == StoredType::u8) {
     const bool is_int8 = tensor.type == StoredType::i8;
-    const auto only = [&](BlockPart part) {
+    const auto only = [&](BlockField part) {
       std::ranges::for_each(pieces, [part](Piece& piece) { piece.part = part; });
       return pieces;
     };
     add({.name = scales_of(weight.name()),
          .type = is_int8 ? StoredType::f16 : StoredType::bf16,
          .shape = {shape.rows(), shape.columns() / kBlockOfIntegers}});
-    pieces_.emplace(scales_of(weight.name()), only(BlockPart::scales));
-    pieces = only(BlockPart::integers);
+    pieces_.emplace(scales_of(weight.name()), only(BlockField::scales));
+    pieces = only(BlockField::integers);
     tensor.shape.back() /= is_int8 ? 1 : 2;
   }
   if (is_as_stored(pieces, tensor)) {
@@ -294,7 +294,7 @@ void ForeignWeights::read_block_part(const Piece& piece, RowSpan rows, std::byte
   const std::span<const std::byte> from = piece.tensor->bytes.subspan(
       static_cast<size_t>(rows.first * in_row * block.bytes), static_cast<size_t>(blocks * block.bytes));
   const bool is_int8 = piece.tensor->type == ForeignType::q8_0;
-  if (piece.part == BlockPart::integers) {
+  if (piece.part == BlockField::integers) {
     is_int8 ? read_q8_0_integers(from.data(), blocks, to) : read_q4_0_integers(from.data(), blocks, to);
   } else {
     is_int8 ? read_q8_0_scales(from.data(), blocks, to) : read_q4_0_scales(from.data(), blocks, to);
@@ -304,7 +304,7 @@ void ForeignWeights::read_block_part(const Piece& piece, RowSpan rows, std::byte
 
 // Rows that follow each other in the file too.
 void ForeignWeights::read_converted(const Piece& piece, const StoredTensor& tensor, RowSpan rows, std::byte* to) const {
-  if (piece.part != BlockPart::all) {
+  if (piece.part != BlockField::all) {
     read_block_part(piece, rows, to);
     return;
   }
@@ -355,7 +355,7 @@ std::vector<ForeignWeights::Conversion> ForeignWeights::conversions() const {
   for (const StoredTensor& tensor : tensors()) {
     for (const Piece& piece : pieces_.find(tensor.name)->second) {
       const bool is_matrix = tensor.type == StoredType::i8 || tensor.type == StoredType::u8 ||
-                             (tensor.type == StoredType::f16 && piece.part == BlockPart::all);
+                             (tensor.type == StoredType::f16 && piece.part == BlockField::all);
       if (is_matrix && is_block(piece.tensor->type) && seen.insert(piece.tensor).second) {
         sums[{piece.tensor->type, tensor.type}].add(*piece.tensor, tensor.type);
         archive_->give_back(piece.tensor->bytes);

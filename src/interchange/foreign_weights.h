@@ -44,7 +44,7 @@ class ForeignWeights final : public TensorFile {
   std::vector<Conversion> conversions() const;
 
  private:
-  enum class BlockPart : uint8_t { all, integers, scales };
+  enum class BlockField : uint8_t { all, integers, scales };
   // Some rows of a weight, and where the archive has them.
   struct Piece {
     const ArchiveTensor* tensor;
@@ -53,7 +53,7 @@ class ForeignWeights final : public TensorFile {
     int64_t row;           // the first one, among those of the tensor's roles
     int64_t all_rows;      // of the tensor's roles
     int64_t skipped_rows;
-    BlockPart part = BlockPart::all;  // that the weight's tensor has
+    BlockField part = BlockField::all;  // that the weight's tensor has
   };
 
   // For rows that the tensor lacks.

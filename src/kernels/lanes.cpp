@@ -21,26 +21,37 @@ void Lanes::stop() {
   whole_.use_threads(count_);
 }
 
-void Lanes::run(size_t tasks, const Body& body) {
-  Job job{.body = body, .tasks = tasks, .failure = nullptr};
+void Lanes::run(size_t tasks, const Body& body, const Interruption& interruption, const Sharing& sharing) {
+  Job job{.body = body, .interruption = interruption, .tasks = tasks, .failure = nullptr};
   if (tasks == 1 || count() == 1) {
     run_whole(job);
   }
   std::unique_lock lock(mutex_);
   if (job.next < job.tasks) {
     start();
-    jobs_.push_back(&job);
+    jobs_.add(job, sharing);
     work_came_.notify_all();
     work_done_.wait(lock, [&job] { return job.done == job.tasks; });
   }
   if (job.failure) {
     std::rethrow_exception(job.failure);
   }
+  require_uninterrupted(job.interrupted, "reading");
+}
+
+// Whether a job with tasks that have not begun is interrupted: then it loses them.
+bool Lanes::gives_up(Job& job) {
+  job.interrupted = state_of(job.interruption);
+  if (job.interrupted == Interrupted::no) {
+    return false;
+  }
+  job.tasks = job.next;
+  return true;
 }
 
 // Runs tasks on the calling thread as long as nothing else is to run.
 void Lanes::run_whole(Job& job) {
-  while (job.next < job.tasks && claim_whole()) {
+  while (job.next < job.tasks && !gives_up(job) && claim_whole()) {
     try {
       job.body(job.next, whole_);
     } catch (...) {
@@ -53,11 +64,12 @@ void Lanes::run_whole(Job& job) {
 }
 
 // A lane at work looks for its next turn by itself.
-void Lanes::call_turns() {
+void Lanes::call_turns(int lanes) {
   std::unique_lock lock(mutex_);
   start();
   bool rests = false;
-  for (Lane& lane : lanes_) {
+  for (int number = 0; number < lanes; ++number) {
+    Lane& lane = lanes_[static_cast<size_t>(number)];
     rests = rests || (!lane.works && !lane.has_turn);
     lane.has_turn = true;
   }
@@ -93,12 +105,12 @@ void Lanes::take_turns(const std::function<bool()>& wanted) {
   release_whole();
 }
 
-void Lanes::turn_until(CallEnd& end, Caller caller) {
+void Lanes::turn_until(CallEnd& end, Caller caller, int lanes) {
   if (caller == Caller::takes_turns) {
     take_turns([&end] { return !end.has_come(); });
   }
   if (!end.has_come()) {
-    call_turns();
+    call_turns(lanes);
     end.wait();
   }
 }
@@ -185,12 +197,27 @@ bool Lanes::take_turn(std::unique_lock<std::mutex>& lock, size_t number) {
   return goes_on;
 }
 
-void Lanes::run_task(std::unique_lock<std::mutex>& lock, Lane& lane) {
-  Job& job = *jobs_.front();
-  const size_t task = job.next++;
-  if (job.next == job.tasks) {
-    jobs_.pop_front();
+// So that a call that is to end need not wait for its turn.
+void Lanes::remove_interrupted_jobs() {
+  bool is_any_done = false;
+  jobs_.remove_if([&is_any_done](Job& job) {
+    const bool leaves = gives_up(job);
+    is_any_done = is_any_done || (leaves && job.done == job.tasks);
+    return leaves;
+  });
+  if (is_any_done) {
+    work_done_.notify_all();
   }
+}
+
+void Lanes::run_task(std::unique_lock<std::mutex>& lock, Lane& lane) {
+  remove_interrupted_jobs();
+  if (jobs_.empty()) {
+    return;
+  }
+  Job& job = jobs_.next();
+  const size_t task = job.next++;
+  jobs_.end_turn(job.next < job.tasks ? FairQueue<Job>::After::waits : FairQueue<Job>::After::leaves);
   lock.unlock();
   std::exception_ptr failure;
   try {

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "base/call_end.h"
+#include "base/fair_queue.h"
+#include "base/interruption.h"
 #include "kernels/kernels.h"
 
 namespace heed {
@@ -24,7 +26,7 @@ class Lanes {
   // It must not throw.
   using Turn = std::function<bool(size_t lane, Backend& backend)>;
 
-  // `whole` runs a call's only task with all its threads where nothing else runs. After call_turns() every lane takes
+  // `whole` runs a call's only task with all its threads where nothing else runs. After call_turns() each lane called takes
   // turns until one returns false; the tasks of run() come between them. Lane 0 takes its turns on `whole`, with the
   // threads that the other lanes do not need: what one call is alone with has all of them, and leaves them to others
   // from the next turn on.
@@ -36,17 +38,21 @@ class Lanes {
   int count() const { return count_; }
 
   // Calls body(task, backend) for each task. Returns when all are done; then throws what the first that failed threw.
-  void run(size_t tasks, const Body& body);
-  void call_turns();
+  // Calls take turns, task by task, as `sharing` says. An interrupted one gives up the tasks that have not begun, and
+  // throws InterruptedError when the others are done.
+  void run(size_t tasks, const Body& body, const Interruption& interruption = {}, const Sharing& sharing = {});
+  void call_turns(int lanes);  // the first so many
+  void call_turns() { call_turns(count()); }
   // Gives a lane a turn at that time, if it has none before.
   void call_turn(size_t lane, std::chrono::steady_clock::time_point when);
   // Takes lane 0's turns on the calling thread, which need not wait for another one then, until one returns false, the
   // lanes are called, or wanted() is false after one; then the lane goes on by itself. Nothing where something else
   // runs.
   void take_turns(const std::function<bool()>& wanted);
-  // Returns when the end has come, which turns bring about. A caller that takes turns itself need not wait for a thread.
+  // Returns when the end has come, which turns of the first `lanes` bring about. A caller that takes turns itself need not
+  // wait for a thread.
   enum class Caller : uint8_t { takes_turns, waits };
-  void turn_until(CallEnd& end, Caller caller);
+  void turn_until(CallEnd& end, Caller caller, int lanes);
   // Ends the threads when what was to run has run. The lanes' backends stay, for what has memory of theirs.
   void stop();
 
@@ -54,8 +60,10 @@ class Lanes {
   static constexpr auto kNever = std::chrono::steady_clock::time_point::max();
   struct Job {
     const Body& body;
+    const Interruption& interruption;
     size_t tasks, next = 0, done = 0;
     std::exception_ptr failure;
+    Interrupted interrupted = Interrupted::no;
   };
   struct Lane {
     std::unique_ptr<Backend> backend;  // for tasks, and for the turns of all lanes but the first
@@ -64,11 +72,13 @@ class Lanes {
     std::thread thread;
   };
 
+  static bool gives_up(Job& job);
   void run_whole(Job& job);
   void start();
   void work(size_t number);
   bool may_turn(const Lane& lane) const { return lane.has_turn && (&lane != &lanes_.front() || !whole_is_used_); }
   void wait_for_work(std::unique_lock<std::mutex>& lock, Lane& lane);
+  void remove_interrupted_jobs();
   void run_task(std::unique_lock<std::mutex>& lock, Lane& lane);
   bool take_turn(std::unique_lock<std::mutex>& lock, size_t number);
   bool claim_whole();
@@ -82,7 +92,7 @@ class Lanes {
   std::mutex mutex_;  // of all below
   bool whole_is_used_ = false;
   std::condition_variable work_came_, work_done_;
-  std::deque<Job*> jobs_;  // those with tasks that have not begun
+  FairQueue<Job> jobs_;  // those with tasks that have not begun
   bool stopping_ = false;
   std::deque<Lane> lanes_;
 };

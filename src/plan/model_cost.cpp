@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "decode/cache/page_pool.h"
+#include "decode/steppers/paged_stepper.h"
 #include "kernels/calls/linear_attention.h"
 #include "plan/counted_step.h"
 
@@ -48,10 +50,9 @@ ModelCost cost_of(const ModelConfig& config, const PlanBatch& batch, DType stora
   return cost;
 }
 
-// The layers' blocks in a page are as wide as the widest of them.
 int64_t cache_bytes_per_token(const ModelConfig& config, DType storage) {
-  const int64_t widest = std::max(config.width_of_head(), config.width_of_values());
-  return 2 * config.decoder_layers * config.most_heads_of_keys(config.decoder_layers) * widest * size_of(storage);
+  const CacheShape shape = pool_shape(config, {});
+  return PagePool::page_bytes(storage, shape) / shape.page_tokens;
 }
 
 int64_t full_cache_bytes(const ModelConfig& config, DType storage) {

@@ -16,6 +16,7 @@ constexpr double kValidationShare = 0.1;
 constexpr int64_t kTextBatchTokens = 2048, kContext = 128, kLongContext = 256;
 constexpr int64_t kContextFrom = 512;  // of a model that somebody trained
 constexpr double kTextPassesFrom = 3.0;
+constexpr double kPeak = 0.006, kPeakOfLarge = 0.003;
 
 struct LanguageFigures {
   TextFigures text;
@@ -56,6 +57,8 @@ ReasonedRecipe language_recipe(const ProposalOptions& options, const LanguageFig
   recipe.set("positions", "rotary");
   recipe.set("norm", "rms");
   recipe.set("norm_placement", "pre");
+  recipe.because("Normed queries and keys allow a higher rate.");
+  recipe.set("qk_norm", "head");
   recipe.set("tie", "output");
   recipe.set("embedding_scale", "none");
   add_dropout(recipe, run);
@@ -66,10 +69,11 @@ ReasonedRecipe language_recipe(const ProposalOptions& options, const LanguageFig
   recipe.table("optimizer");
   recipe.because("Muon learned most in a given time on every text that was tried.");
   recipe.set("kind", "muon");
+  recipe.set("row_moments", 0.95);
   recipe.set("beta2", 0.95);
   recipe.set("weight_decay", 0.1);
   recipe.set("clip", 1.0);
-  add_schedule(recipe, run, 0.003, options.minutes);
+  add_schedule(recipe, run, size.width < kLargeWidth ? kPeak : kPeakOfLarge, options.minutes);
   add_training(recipe, run, 0.0, options.minutes);
   recipe.table("validation");
   recipe.set("every", validation_every(run));

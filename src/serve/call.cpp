@@ -1,6 +1,7 @@
 #include "serve/call.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <functional>
 #include <new>
@@ -87,15 +88,15 @@ bool lacks_resources(const std::exception& error) {
 
 }  // namespace
 
-Call::Call(std::shared_ptr<Exchange> exchange, ServerParts parts, const KeySettings* key)
-    : exchange_(std::move(exchange)), parts_(std::move(parts)), key_(key) {}
+Call::Call(std::shared_ptr<Exchange> exchange, ServerState state, const KeySettings* key)
+    : exchange_(std::move(exchange)), state_(std::move(state)), key_(key) {}
 
 bool Call::may_use(const std::string& model) const {
   return key_ == nullptr || key_->models.empty() || std::ranges::find(key_->models, model) != key_->models.end();
 }
 
 const ServedModel& Call::model(const std::string& name) {
-  model_ = parts_.models.find(name);
+  model_ = state_.models.find(name);
   if (!may_use(model_->name())) {
     throw RequestError(403, "model", fmt::format("model: the key may not use '{}'", model_->name()));
   }
@@ -108,7 +109,7 @@ const ServedModel& Call::model(const std::string& name, ModelKind kind) {
     return model(name);
   }
   std::vector<std::string> names;
-  for (const ModelStore::Known& known : parts_.models.list()) {
+  for (const ModelStore::Known& known : state_.models.list()) {
     if (known.kind == kind && may_use(known.settings.name)) {
       names.push_back(known.settings.name);
     }
@@ -139,13 +140,15 @@ ReadingOptions Call::reading() {
       .interruption = interruption(), .sharing = sharing(), .on_tokens = [this](int64_t tokens) { count(tokens, 0); }};
 }
 
-void Call::count_token() {
+void Call::count_token(size_t text) {
+  last_tokens_.resize(std::max(last_tokens_.size(), text + 1));
+  auto& last = last_tokens_[text];
   const auto now = std::chrono::steady_clock::now();
-  const bool is_first = last_token_ == std::chrono::steady_clock::time_point{};
-  const auto since = is_first ? exchange_->began() : last_token_;
-  parts_.metrics.observe(is_first ? Latency::first_token : Latency::between_tokens, model_name_,
+  const bool is_first = last == std::chrono::steady_clock::time_point{};
+  const auto since = is_first ? exchange_->began() : last;
+  state_.metrics.observe(is_first ? Latency::first_token : Latency::between_tokens, model_name_,
                          Seconds(now - since).count());
-  last_token_ = now;
+  last = now;
 }
 
 void Call::count(int64_t read, int64_t written) {
@@ -173,6 +176,25 @@ void Call::end_events(std::string_view last) {
   exchange_->end();
 }
 
+std::string_view reason_of(const Failure& failure) {
+  constexpr std::array<std::pair<unsigned, std::string_view>, 11> kReasons{{{400, "bad_request"},
+                                                                            {401, "no_key"},
+                                                                            {403, "forbidden"},
+                                                                            {404, "not_found"},
+                                                                            {405, "wrong_method"},
+                                                                            {408, "slow_request"},
+                                                                            {413, "too_large"},
+                                                                            {429, "busy"},
+                                                                            {431, "large_headers"},
+                                                                            {503, "no_memory"},
+                                                                            {504, "timeout"}}};
+  if (!failure.reason.empty()) {
+    return failure.reason;
+  }
+  const auto known = std::ranges::find(kReasons, failure.status, &std::pair<unsigned, std::string_view>::first);
+  return known == kReasons.end() ? "other" : known->second;
+}
+
 HttpAnswer answer_of(const Failure& failure, ErrorForm form) {
   HttpAnswer answer{.status = failure.status, .body = to_text(body_of(failure, form)) + "\n"};
   if (failure.status == 429 || failure.status == 503) {
@@ -191,7 +213,8 @@ HttpAnswer answer_of(const Failure& failure, ErrorForm form) {
 
 Failure Call::failure_of(const std::exception& error, ErrorForm form) const {
   if (const auto* const request = dynamic_cast<const RequestError*>(&error)) {
-    return {request->status(), request->what(), request->field(), request->retry_after()};
+    return {request->status(), request->what(), request->field(), request->retry_after(),
+            request->status() == 429 ? kQuotaIsUsedUp : ""};
   }
   if (dynamic_cast<const InterruptedError*>(&error) != nullptr) {
     return {504, "the request took too long", ""};
@@ -200,7 +223,9 @@ Failure Call::failure_of(const std::exception& error, ErrorForm form) const {
       lacks_resources(error)) {
     return {503, "there is no memory for this request at the moment", ""};
   }
-  if (dynamic_cast<const ConfigError*>(&error) == nullptr && dynamic_cast<const FormatError*>(&error) == nullptr) {
+  const auto* const of_request = dynamic_cast<const Error*>(&error);
+  if (of_request == nullptr ||
+      (dynamic_cast<const ConfigError*>(&error) == nullptr && dynamic_cast<const FormatError*>(&error) == nullptr)) {
     return {500, "the server failed", ""};
   }
   std::string message = error.what();
@@ -211,7 +236,7 @@ Failure Call::failure_of(const std::exception& error, ErrorForm form) const {
     return {413, message + ": shorten it, or say \"truncate\": true", message.substr(0, message.find(':'))};
   }
   if (form == ErrorForm::heed) {
-    if (const auto named = in_words_of_fields(message)) {
+    if (const auto named = in_words_of_fields(*of_request)) {
       return {400, named->message, named->field};
     }
   }

@@ -19,7 +19,7 @@
 namespace heed::serve {
 
 // What requests share. The settings are those that the server had when the request came.
-struct ServerParts {
+struct ServerState {
   std::shared_ptr<const ServeSettings> settings;
   ModelStore& models;
   Metrics& metrics;
@@ -31,18 +31,21 @@ struct Failure {
   unsigned status;
   std::string message, field;
   std::chrono::seconds retry_after = kRetryAfter;  // of 429 and 503
+  std::string_view reason = {};                    // for the metrics; empty: what the status says
 };
 HttpAnswer answer_of(const Failure& failure, ErrorForm form);
+std::string_view reason_of(const Failure& failure);  // as the metrics name it
+inline constexpr std::string_view kQuotaIsUsedUp = "quota", kIsEnding = "shutting_down";
 
 class Call {
  public:
-  Call(std::shared_ptr<Exchange> exchange, ServerParts parts, const KeySettings* key);
+  Call(std::shared_ptr<Exchange> exchange, ServerState state, const KeySettings* key);
 
   const HttpRequest& request() const { return exchange_->request(); }
   Exchange& exchange() { return *exchange_; }
-  const ServeSettings& settings() const { return *parts_.settings; }
-  ModelStore& models() { return parts_.models; }
-  const KeySettings* key() const { return key_; }  // null where everybody may ask
+  const ServeSettings& settings() const { return *state_.settings; }
+  ModelStore& models() { return state_.models; }
+  const KeySettings* key() const { return key_; }  // null where everybody may ask and nobody has said who
   void use_key(const KeySettings* key) { key_ = key; }
 
   // The model of this name, or the only one where the name is empty. RequestError where there is none or where the key
@@ -60,8 +63,9 @@ class Call {
   // Clients take turns, by key or else by address. The priority is that of the header Heed-Priority, at most the key's.
   Sharing sharing() const;
 
-  // Records that a token of a text was written. Any thread may call it, but only one at a time.
-  void count_token();
+  // Records that a token of a text was written, by the text's number among those of the call. Any thread may call it,
+  // but only one at a time.
+  void count_token(size_t text);
   void count(int64_t read, int64_t written);
 
   void answer(const Json& body, unsigned status = 200);
@@ -78,13 +82,16 @@ class Call {
 
  private:
   std::shared_ptr<Exchange> exchange_;
-  const ServerParts parts_;
+  const ServerState state_;
   const KeySettings* key_;
   std::shared_ptr<const ServedModel> model_;
   std::string model_name_;
   std::atomic<int64_t> read_ = 0, written_ = 0;
-  std::chrono::steady_clock::time_point last_token_{};
+  std::vector<std::chrono::steady_clock::time_point> last_tokens_;  // of each text; none: {}
 };
+
+// Who may ask where the settings have keys: those that have one, or everybody. A key that is given must be right.
+enum class Admission : uint8_t { by_key, open };
 
 // One path of an interface.
 struct Route {
@@ -92,6 +99,7 @@ struct Route {
   ErrorForm errors;
   std::string_view interface;  // for the metrics
   void (*handle)(Call& call);
+  Admission admission = Admission::by_key;
 };
 using Routes = std::vector<Route>;
 

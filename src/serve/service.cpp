@@ -149,9 +149,7 @@ void Service::reload() {
     try {
       const auto settings = std::make_shared<const ServeSettings>(reread_());
       validate(*settings);
-      for (const ModelSettings& model : settings->models) {
-        models_.load(model);
-      }
+      models_.load_all(settings->models);
       for (const ModelSettings& model : former->models) {
         if (std::ranges::find(settings->models, model.name, &ModelSettings::name) == settings->models.end()) {
           models_.drop(model.name);
@@ -198,7 +196,7 @@ void Service::use_tls(const ServeSettings& settings) {
 }
 
 HttpAnswer Service::refusal(const HttpRequest& request, const Failure& failure) {
-  metrics_.count_refusal(fmt::format("{}", failure.status));
+  metrics_.count_refusal(reason_of(failure), "");
   const auto route = std::ranges::find_if(routes_, [&](const Route& one) { return is_at(one, request.path()); });
   const ErrorForm form = route != routes_.end()               ? route->errors
                          : request.path().starts_with("/v1/") ? ErrorForm::openai
@@ -245,10 +243,12 @@ void Service::handle(std::shared_ptr<Exchange> exchange) {
     return;
   }
   if (is_ending_) {
-    refuse_exchange(*exchange, 503, "the server is shutting down");
+    exchange->answer(
+        refusal(exchange->request(),
+                {.status = 503, .message = "the server is shutting down", .field = "", .reason = kIsEnding}));
     return;
   }
-  const auto call = std::make_shared<Call>(exchange, ServerParts{settings_, models_, metrics_}, key);
+  const auto call = std::make_shared<Call>(exchange, ServerState{settings_, models_, metrics_}, key);
   if (!threads_.try_run([this, call, route, entry] { answer(*call, *route, *entry); })) {
     refuse_exchange(*exchange, 429, "there are too many requests at the moment");
   }
@@ -310,15 +310,18 @@ bool Service::admit_key(Exchange& exchange, const KeySettings*& key) {
     return false;
   }
   if (const auto wait = quotas_.begin(*key)) {
-    exchange.answer(refusal(exchange.request(), {429, std::string(kKeyIsUsedUp), "", *wait}));
+    exchange.answer(refusal(exchange.request(), {429, std::string(kKeyIsUsedUp), "", *wait, kQuotaIsUsedUp}));
     return false;
   }
   return true;
 }
 
 // LibreTranslate's clients have their key among the fields, which the server's thread does not read.
-void Service::admit_field(Call& call) {
+void Service::admit_field(Call& call, Admission admission) {
   const std::string secret = api_key_of(call.request());
+  if (secret.empty() && admission == Admission::open) {
+    return;
+  }
   const KeySettings* const key = key_with(secret, call.settings());
   if (key == nullptr) {
     throw RequestError(secret.empty() ? 400 : 403, "api_key",
@@ -335,7 +338,7 @@ void Service::answer(Call& call, const Route& route, LogEntry& entry) {
   Failure failure{.status = 0, .message = "", .field = ""};
   try {
     if (call.key() == nullptr && !call.settings().keys.empty()) {
-      admit_field(call);
+      admit_field(call, route.admission);
     }
     route.handle(call);
     if (!exchange.has_begun()) {
@@ -350,6 +353,9 @@ void Service::answer(Call& call, const Route& route, LogEntry& entry) {
     }
   }
   if (failure.status != 0) {
+    if (failure.status != 499) {  // a client that has gone was not refused
+      metrics_.count_refusal(reason_of(failure), call.model_name());
+    }
     HttpAnswer answer = answer_of(failure, route.errors);
     if (exchange.has_begun()) {
       // Its status was sent already, so the stream says what happened.

@@ -48,7 +48,7 @@ class Service final : public HttpHandler {
   bool answer_here(Exchange& exchange);
   const Route* route_of(Exchange& exchange);
   bool admit_key(Exchange& exchange, const KeySettings*& key);
-  void admit_field(Call& call);
+  void admit_field(Call& call, Admission admission);
   void refuse_exchange(Exchange& exchange, unsigned status, std::string_view why);
   void end();
   void reload();

@@ -27,15 +27,15 @@ struct SpecialTokens {
   bool operator==(const SpecialTokens&) const = default;
 };
 
-// A part of what a model reads: a token, or the place of a text.
-struct FramePart {
+// One thing of what a model reads: a token, or the place of a text.
+struct FrameSlot {
   static constexpr int32_t kToken = -1;
 
   int32_t text = kToken;  // 0: the first text, 1: the second
   TokenId token{-1};
   int32_t type = 0;
 
-  bool operator==(const FramePart&) const = default;
+  bool operator==(const FrameSlot&) const = default;
 };
 
 // By its name; ConfigError, which lists them, for anything else.
@@ -72,7 +72,7 @@ class Tokenizer {
 
   // What the tokenizer's file puts around one text, or around two that are read together. Empty for tokenizers that
   // heed trains, around whose texts each kind of model has tokens of its own.
-  virtual std::span<const FramePart> frame(int /*texts*/) const { return {}; }
+  virtual std::span<const FrameSlot> frame(int /*texts*/) const { return {}; }
 
   // The token that hides others from a masked language model: "<mask>" or "[MASK]"; kNoToken if there is none.
   virtual TokenId mask() const;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <stdexcept>
 #include <thread>
 
 #include "api/random_encoder.h"
@@ -82,6 +84,41 @@ TEST_F(EncoderThreads, GuessTheSameMasksTogetherAsAlone) {
   }
   EXPECT_THROW(encoder.fill(texts, {.mask = "[M]"}), ConfigError);
   EXPECT_THROW(encoder.classify(texts), FormatError);
+}
+
+TEST_F(EncoderThreads, TellOfEachTextOnceAndOneAtATime) {
+  make(Head::one_label);
+  const Encoder encoder(folder_.string(), {.precision = Precision::f32, .threads = 2});
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < 300; ++i) {
+    texts.push_back(std::string(1 + i % 20, static_cast<char>('a' + i % 26)));
+  }
+  std::vector<int> told(texts.size());
+  std::vector<double> probabilities(texts.size());
+  std::atomic<int> telling = 0;
+  const auto found = encoder.classify(texts, {}, {}, [&](size_t text, const TextLabels& labels) {
+    EXPECT_EQ(telling.fetch_add(1), 0);
+    ++told.at(text);
+    probabilities.at(text) = labels.scores.front().probability;
+    telling.fetch_sub(1);
+  });
+  for (size_t i = 0; i < texts.size(); ++i) {
+    EXPECT_EQ(told[i], 1) << i;
+    EXPECT_EQ(probabilities[i], found.at(i).scores.front().probability) << i;
+  }
+}
+
+TEST_F(EncoderThreads, EndACallWhoseListenerThrows) {
+  make(Head::one_label);
+  const Encoder encoder(folder_.string(), {.precision = Precision::f32, .threads = 2});
+  const std::vector<std::string> texts(100, "a b");
+  const auto fail_at_third = [n = 0](size_t, const TextLabels&) mutable {
+    if (++n == 3) {
+      throw std::runtime_error("enough");
+    }
+  };
+  EXPECT_THROW(encoder.classify(texts, {}, {}, fail_at_third), std::runtime_error);
+  EXPECT_EQ(encoder.classify(texts).size(), texts.size());
 }
 
 }  // namespace

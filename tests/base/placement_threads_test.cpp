@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <thread>
@@ -84,6 +87,34 @@ TEST(ThreadsPlacement, APoolNextToSpinningThreadsRunsEveryTask) {
     neighbour.join();
   }
   EXPECT_EQ(runs, std::vector<int>(8, kRounds));
+}
+
+// How long the calling thread's turns are, in ns; 0 where the system does not say.
+uint64_t turn_of_this_thread() {
+  struct {
+    uint32_t size, policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t runtime, deadline, period;
+  } attributes{};
+  const long failed = syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0);
+  return failed != 0 ? 0 : attributes.runtime;
+}
+
+// In a thread of its own: what it asks for is its own matter, and not that of the threads that it starts.
+TEST(ThreadsPlacement, ShortTurnsAreThoseOfTheThreadThatAsksAlone) {
+  std::thread([] {
+    const int nice = getpriority(PRIO_PROCESS, 0);
+    const uint64_t usual = turn_of_this_thread();
+    prefer_short_turns();
+    EXPECT_EQ(getpriority(PRIO_PROCESS, 0), nice);
+    EXPECT_LE(turn_of_this_thread(), usual);
+    std::thread([&] {
+      EXPECT_EQ(turn_of_this_thread(), usual);
+      EXPECT_EQ(getpriority(PRIO_PROCESS, 0), nice);
+    }).join();
+  }).join();
 }
 
 }  // namespace

@@ -33,7 +33,12 @@ std::filesystem::path with_generation(const std::string& name, const json& setti
   return folder;
 }
 
-TEST(DecodingDefaultsOfHuggingFace, TheSettingsOfABeamSearchAreRead) {
+class DecodingDefaultsOfHuggingFace : public testing::Test {
+ protected:
+  void TearDown() override { std::filesystem::remove_all(folder_of_test()); }
+};
+
+TEST_F(DecodingDefaultsOfHuggingFace, TheSettingsOfABeamSearchAreRead) {
   const ForeignModel model =
       read_foreign_model(with_generation("encoder_decoders/bart", {{"num_beams", 6},
                                                                    {"length_penalty", 0.6},
@@ -63,7 +68,7 @@ TEST(DecodingDefaultsOfHuggingFace, TheSettingsOfABeamSearchAreRead) {
   EXPECT_EQ(beam->value, "6");
 }
 
-TEST(DecodingDefaultsOfHuggingFace, WithoutTheFileTheSettingsAreThoseOfConfigJson) {
+TEST_F(DecodingDefaultsOfHuggingFace, WithoutTheFileTheSettingsAreThoseOfConfigJson) {
   const json in_config{{"num_beams", 5},      {"early_stopping", true},    {"max_length", nullptr},
                        {"max_new_tokens", 9}, {"length_penalty", nullptr}, {"no_repeat_ngram_size", nullptr}};
   const auto decoding = [](const std::filesystem::path& folder) { return read_foreign_model(folder).decoding; };
@@ -73,7 +78,7 @@ TEST(DecodingDefaultsOfHuggingFace, WithoutTheFileTheSettingsAreThoseOfConfigJso
             DecodingDefaults{.early_stopping = EarlyStopping::off});
 }
 
-TEST(DecodingDefaultsOfHuggingFace, TokensAreDrawnOnlyWhereTheFileSaysSo) {
+TEST_F(DecodingDefaultsOfHuggingFace, TokensAreDrawnOnlyWhereTheFileSaysSo) {
   const auto decoding = [](const json& settings) {
     return read_foreign_model(with_generation("decoders/gpt2", settings)).decoding;
   };
@@ -87,7 +92,7 @@ TEST(DecodingDefaultsOfHuggingFace, TokensAreDrawnOnlyWhereTheFileSaysSo) {
   EXPECT_EQ(decoding({{"temperature", 0.6}}), DecodingDefaults());
 }
 
-TEST(DecodingDefaultsOfHuggingFace, WrongValuesAreRefused) {
+TEST_F(DecodingDefaultsOfHuggingFace, WrongValuesAreRefused) {
   for (const json& wrong :
        {json{{"num_beams", "4"}}, json{{"early_stopping", "soon"}}, json{{"length_penalty", true}},
         json{{"bad_words_ids", {54}}}, json{{"bad_words_ids", {{54}}}}, json{{"bad_words_ids", {{5, 54}}}},

@@ -79,6 +79,18 @@ TEST(ForeignConfigs, OldFilesWithoutARotaryBaseMeanTenThousand) {
   EXPECT_EQ(config_with("decoders/llama", {{"rope_theta", nullptr}}).rotary_base, PerLayer<double>(10000.0));
 }
 
+TEST(ForeignConfigs, AMistralWithoutAWordOfItsWindowHasOneOf4096) {
+  EXPECT_EQ(config_with("decoders/mistral", {{"sliding_window", 5}}).window, 5);
+  json silent = json::parse(read_file(source_root() / "tests/interchange/golden/decoders/mistral/config.json"));
+  silent["sliding_window"] = nullptr;
+  ChangedFolder folder("decoders/mistral", {});
+  std::ofstream(folder.path() / "config.json") << silent;
+  EXPECT_EQ(folder.config().window, 0);
+  silent.erase("sliding_window");
+  std::ofstream(folder.path() / "config.json") << silent;
+  EXPECT_EQ(folder.config().window, 4096);
+}
+
 TEST(ForeignConfigs, ThePartOfAHeadThatIsRotatedIsAlsoReadFromNewerFiles) {
   const json newer{
       {"rope_theta", nullptr},
@@ -135,6 +147,40 @@ TEST(ForeignConfigs, ModulesMustLieInTheModelsFolder) {
     EXPECT_EQ(folder.refusal(),
               fmt::format("modules.json: \"path\" is \"{}\", expected the name of a folder in the same folder", path));
   }
+}
+
+TEST(ForeignConfigs, PyTorchsWeightsMayHaveOtherUsualNames) {
+  for (const char* const name : {"pytorch_model.pt", "model.pt", "model.pth"}) {
+    const ChangedFolder folder("decoders/gpt2-pickled", {});
+    std::filesystem::rename(folder.path() / "pytorch_model.bin", folder.path() / name);
+    EXPECT_EQ(folder.refusal(), "") << name;
+    std::filesystem::rename(folder.path() / name, folder.path() / "weights.pt");
+    EXPECT_EQ(folder.refusal(), "has neither model.safetensors nor pytorch_model.bin, with or without an index");
+  }
+}
+
+TEST(ForeignConfigs, WhatModulesSayIsListedWithTheirFiles) {
+  const ChangedFolder folder("encoders/sentence-dense", {{"2_Dense/config.json", {{"unheard_of", 1}}}});
+  const ForeignModel model = read_huggingface_model(folder.path());
+  const auto has = [&](const char* file, const char* key) {
+    return std::ranges::any_of(model.origins,
+                               [&](const SettingOrigin& origin) { return origin.file == file && origin.key == key; });
+  };
+  EXPECT_TRUE(has("1_Pooling/config.json", "pooling_mode_mean_tokens"));
+  EXPECT_TRUE(has("2_Dense/config.json", "out_features"));
+  EXPECT_TRUE(has("sentence_bert_config.json", "max_seq_length"));
+  EXPECT_THAT(model.unread, testing::Contains("2_Dense/config.json unheard_of"));
+}
+
+TEST(ForeignConfigs, TextsArePutIntoLowerCaseWhereTheEncoderSaysSo) {
+  const auto ids = [](bool lowers, std::string_view text) {
+    const ChangedFolder folder("encoders/sentence-dense", {{"sentence_bert_config.json", {{"do_lower_case", lowers}}},
+                                                           {"tokenizer.json", {{"normalizer", nullptr}}}});
+    return load_tokenizers({folder.path()}, load_description({folder.path()})).front()->encode(text);
+  };
+  const std::string text = "Two Dogs PLAY", lower = "two dogs play";
+  EXPECT_NE(ids(false, text), ids(false, lower));
+  EXPECT_EQ(ids(true, text), ids(false, lower));
 }
 
 TEST(ForeignConfigs, PromptsMustBeTextsByName) {

@@ -10,9 +10,11 @@ class GoldenDecoders : public testing::TestWithParam<const char*> {};
 TEST_P(GoldenDecoders, GivesTheLogitsOfItsDefinition) {
   const std::string name = std::string("decoders/") + GetParam();
   const json golden = golden_of(name);
-  const GoldenModel model(name);
-  for (const json& one : golden.at("cases")) {
-    expect_close(model.logits(ids_in(one, "ids")), one.at("logits"), tolerance_of(golden));
+  for (const Arithmetic arithmetic : kArithmetics) {
+    const GoldenModel model(name, arithmetic);
+    for (const json& one : golden.at("cases")) {
+      expect_close(model.logits(ids_in(one, "ids")), one.at("logits"), tolerance_of(golden, arithmetic));
+    }
   }
 }
 
@@ -30,7 +32,7 @@ class GoldenGgufFiles : public testing::TestWithParam<const char*> {};
 TEST_P(GoldenGgufFiles, GiveTheLogitsOfTheirDefinition) {
   const std::string name = std::string("gguf/") + GetParam();
   const json golden = golden_of(name);
-  const GoldenModel model(name, name.ends_with("q8_0") ? BlocksAs::floats : BlocksAs::stored);
+  const GoldenModel model(name, Arithmetic::f64, name.ends_with("q8_0") ? BlocksAs::floats : BlocksAs::stored);
   const double tolerance = name.ends_with("q8_0") ? 5e-3 : name.ends_with("q4_0") ? 5e-2 : tolerance_of(golden);
   for (const json& one : golden.at("cases")) {
     expect_close(model.logits(ids_in(one, "ids")), one.at("logits"), tolerance);
@@ -55,11 +57,13 @@ class GoldenEncoderDecoders : public testing::TestWithParam<const char*> {};
 TEST_P(GoldenEncoderDecoders, GivesTheMemoryAndLogitsOfItsDefinition) {
   const std::string name = std::string("encoder_decoders/") + GetParam();
   const json golden = golden_of(name);
-  const GoldenModel model(name);
-  for (const json& one : golden.at("cases")) {
-    const GoldenModel::Pair found = model.logits(ids_in(one, "source"), ids_in(one, "target"));
-    expect_close(found.memory, one.at("memory"), tolerance_of(golden));
-    expect_close(found.logits, one.at("logits"), tolerance_of(golden));
+  for (const Arithmetic arithmetic : kArithmetics) {
+    const GoldenModel model(name, arithmetic);
+    for (const json& one : golden.at("cases")) {
+      const GoldenModel::Pair found = model.logits(ids_in(one, "source"), ids_in(one, "target"));
+      expect_close(found.memory, one.at("memory"), tolerance_of(golden, arithmetic));
+      expect_close(found.logits, one.at("logits"), tolerance_of(golden, arithmetic));
+    }
   }
 }
 
@@ -72,19 +76,21 @@ class GoldenEncoders : public testing::TestWithParam<const char*> {};
 TEST_P(GoldenEncoders, GivesTheHiddenStatesOfItsDefinition) {
   const std::string name = std::string("encoders/") + GetParam();
   const json golden = golden_of(name);
-  const GoldenModel model(name);
-  for (const json& one : golden.at("cases")) {
-    const Sequences tokens =
-        model.typed(ids_in(one, "ids"), one.contains("types") ? ids_in(one, "types") : std::vector<int32_t>());
-    if (one.contains("embedding")) {
-      expect_close(model.embedding(tokens), one.at("embedding"), tolerance_of(golden));
-    }
-    if (one.contains("hidden")) {
-      expect_close(model.hidden(tokens), one.at("hidden"), tolerance_of(golden));
-    } else {
-      const json& logits = one.at("logits");
-      expect_close(model.scores(tokens), logits.front().is_array() ? logits : json::array({logits}),
-                   tolerance_of(golden));
+  for (const Arithmetic arithmetic : kArithmetics) {
+    const GoldenModel model(name, arithmetic);
+    const double tolerance = tolerance_of(golden, arithmetic);
+    for (const json& one : golden.at("cases")) {
+      const Sequences tokens =
+          model.typed(ids_in(one, "ids"), one.contains("types") ? ids_in(one, "types") : std::vector<int32_t>());
+      if (one.contains("embedding")) {
+        expect_close(model.embedding(tokens), one.at("embedding"), tolerance);
+      }
+      if (one.contains("hidden")) {
+        expect_close(model.hidden(tokens), one.at("hidden"), tolerance);
+      } else {
+        const json& logits = one.at("logits");
+        expect_close(model.scores(tokens), logits.front().is_array() ? logits : json::array({logits}), tolerance);
+      }
     }
   }
 }

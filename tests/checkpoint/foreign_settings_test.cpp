@@ -100,7 +100,9 @@ bool says_nothing_about_logits(std::string_view key) {
       "add_bias_logits",
       "add_final_layer_norm",
       "cache_implementation",
+      "down_scale_factor",
       "early_stopping",
+      "gap_size",
       "gradient_checkpointing",
       "init_std",
       "initializer_factor",
@@ -110,12 +112,15 @@ bool says_nothing_about_logits(std::string_view key) {
       "max_position_embeddings",
       "model_max_length",
       "n_positions",
+      "net_structure_type",
       "no_repeat_ngram_size",
       "normalize_before",
       "num_beams",
+      "num_memory_blocks",
       "output_past",
       "pretraining_tp",
       "reorder_and_upcast_attn",
+      "sinusoidal_pos_embds",
       "static_position_embeddings",
       "use_cache",
   };
@@ -139,6 +144,8 @@ bool is_said_elsewhere(const std::string& model, const std::string& key) {
       {"decoders/qwen2-yarn", {"max_window_layers", "sliding_window", "use_sliding_window"}},
       {"decoders/qwen3", {"max_window_layers", "use_sliding_window"}},
       {"decoders/stablelm", {"tie_word_embeddings"}},
+      {"encoders/distilbert", {"tie_weights_"}},
+      {"encoders/t5-encoder", {"is_gated_act", "num_decoder_layers", "tie_word_embeddings"}},
       {"encoder_decoders/bart", {"num_hidden_layers"}},
       {"encoder_decoders/m2m-100", {"num_hidden_layers"}},
       {"encoder_decoders/marian-apart",
@@ -166,7 +173,7 @@ std::optional<json> another(const std::string& key, const json& value) {
     return value.get<double>() * 8.0 + 1e-3;
   }
   if (value.is_string() && (key.ends_with("hidden_act") || key.starts_with("activation_function") ||
-                            key == "hidden_activation" || key == "feed_forward_proj")) {
+                            key == "activation" || key == "hidden_activation" || key == "feed_forward_proj")) {
     return value == "relu" ? "silu" : "relu";
   }
   if (value == "sliding_attention" || value == "full_attention") {
@@ -243,6 +250,11 @@ INSTANTIATE_TEST_SUITE_P(EncoderDecoders, AlteredSettings,
                                          "encoder_decoders/t5-1.1", "encoder_decoders/mt5", "encoder_decoders/bart",
                                          "encoder_decoders/mbart-50", "encoder_decoders/m2m-100",
                                          "encoder_decoders/nllb"));
+
+INSTANTIATE_TEST_SUITE_P(Encoders, AlteredSettings,
+                         testing::Values("encoders/albert", "encoders/bert", "encoders/distilbert", "encoders/electra",
+                                         "encoders/mpnet", "encoders/roberta", "encoders/xlm-roberta",
+                                         "encoders/t5-encoder"));
 
 }  // namespace
 }  // namespace heed::test

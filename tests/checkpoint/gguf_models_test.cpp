@@ -31,7 +31,7 @@ json golden_json(const std::string& name) {
   return json::parse(read_file(source_root() / "tests/interchange/golden" / name));
 }
 
-// Of the first golden case, in double.
+// Those of the first golden case, in double.
 std::vector<double> logits_of_file(const ChangedGguf& file, const json& golden) {
   const ForeignModel found = read_foreign_model(file.path());
   const std::unique_ptr<Backend> backend = make_reference_backend();

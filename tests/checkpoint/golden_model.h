@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -11,6 +12,7 @@
 #include "base/system/files.h"
 #include "checkpoint/weights.h"
 #include "interchange/foreign_source.h"
+#include "kernels/cpu/cpu_backend.h"
 #include "kernels/reference/reference_backend.h"
 #include "models/any_model.h"
 #include "source_root.h"
@@ -29,11 +31,11 @@ using Rows = std::vector<std::vector<double>>;
 
 inline Rows rows_of(const Var& values) {
   const ConstView view = values.value();
-  const auto all = host<double>(view);
   Rows rows(static_cast<size_t>(view.rows()));
   for (int64_t r = 0; r < view.rows(); ++r) {
     for (int64_t c = 0; c < view.columns(); ++c) {
-      rows[static_cast<size_t>(r)].push_back(all(r, c));
+      rows[static_cast<size_t>(r)].push_back(view.type() == DType::f64 ? host<double>(view)(r, c)
+                                                                       : static_cast<double>(host<float>(view)(r, c)));
     }
   }
   return rows;
@@ -58,7 +60,13 @@ inline void expect_close(const Rows& found, const json& expected_rows, double to
   EXPECT_LE(worst, tolerance * largest);
 }
 
-inline double tolerance_of(const json& golden) { return golden.at("tolerance").at("f64").get<double>(); }
+// By the definitions of kernels, or by the kernels that users run.
+enum class Arithmetic : uint8_t { f64, f32 };
+constexpr std::array kArithmetics{Arithmetic::f64, Arithmetic::f32};
+
+inline double tolerance_of(const json& golden, Arithmetic arithmetic = Arithmetic::f64) {
+  return golden.at("tolerance").at(arithmetic == Arithmetic::f64 ? "f64" : "f32").get<double>();
+}
 
 inline std::vector<int32_t> ids_in(const json& object, const char* key) {
   return object.at(key).get<std::vector<int32_t>>();
@@ -70,16 +78,19 @@ inline std::filesystem::path path_of(const std::string& name) {
   return std::filesystem::exists(file) ? file : folder;
 }
 
-// A golden model, computed in double.
 class GoldenModel {
  public:
-  explicit GoldenModel(const std::string& name, BlocksAs blocks = BlocksAs::stored)
-      : folder_(golden_folder(name)), found_(read_foreign_model(path_of(name))) {
-    load_weights(open_foreign_weights(found_, blocks), *backend_, DType::f64, weights_);
+  explicit GoldenModel(const std::string& name, Arithmetic arithmetic = Arithmetic::f64,
+                       BlocksAs blocks = BlocksAs::stored)
+      : folder_(golden_folder(name)),
+        found_(read_foreign_model(path_of(name))),
+        type_(arithmetic == Arithmetic::f64 ? DType::f64 : DType::f32),
+        backend_(arithmetic == Arithmetic::f64 ? make_reference_backend() : make_cpu_backend(2)) {
+    load_weights(open_foreign_weights(found_, blocks), *backend_, type_, weights_);
   }
 
   Rows logits(const std::vector<int32_t>& ids) const {
-    Pass pass = Pass::infer(*backend_, DType::f64);
+    Pass pass = Pass::infer(*backend_, type_);
     const CausalLM& model = model_.causal_lm();
     return rows_of(model.logits(pass, model.hidden(pass, sequence(ids))).var());
   }
@@ -88,7 +99,7 @@ class GoldenModel {
     Rows memory, logits;
   };
   Pair logits(const std::vector<int32_t>& source, const std::vector<int32_t>& target) const {
-    Pass pass = Pass::infer(*backend_, DType::f64);
+    Pass pass = Pass::infer(*backend_, type_);
     const Seq2Seq& model = model_.seq2seq();
     const SourceSequences sources(sequence(source));
     const Memory memory = model.encode(pass, sources, {});
@@ -97,7 +108,7 @@ class GoldenModel {
   }
 
   const ForeignModel& found() const { return found_; }
-  Inference inference() const { return {model_, *backend_, DType::f64}; }
+  Inference inference() const { return {model_, *backend_, type_}; }
   // The token that ends what it writes.
   int32_t end() const {
     const json settings = json::parse(read_file(folder_ / "generation_config.json"));
@@ -106,12 +117,12 @@ class GoldenModel {
   }
 
   Rows hidden(const Sequences& tokens) const {
-    Pass pass = Pass::infer(*backend_, DType::f64);
+    Pass pass = Pass::infer(*backend_, type_);
     return rows_of(model_.encoder_only().hidden(pass, tokens).var());
   }
   // Scores of each token, or of the text where the head labels texts.
   Rows scores(const Sequences& tokens) const {
-    Pass pass = Pass::infer(*backend_, DType::f64);
+    Pass pass = Pass::infer(*backend_, type_);
     const EncoderOnly& model = model_.encoder_only();
     const bool of_text = found_.config.head != Head::tokens && found_.config.head != Head::token_labels;
     const Hidden rows = of_text ? model.pooled(pass, tokens) : model.hidden(pass, tokens);
@@ -119,7 +130,7 @@ class GoldenModel {
   }
   // As heed embed gives it.
   Rows embedding(const Sequences& tokens) const {
-    Pass pass = Pass::infer(*backend_, DType::f64);
+    Pass pass = Pass::infer(*backend_, type_);
     Rows rows = rows_of(model_.encoder_only().text_embeddings(pass, tokens, found_.config.text_pooling).var());
     if (found_.config.text_normalized == Normalized::yes) {
       std::vector<double>& values = rows.front();
@@ -141,7 +152,8 @@ class GoldenModel {
  private:
   std::filesystem::path folder_;
   ForeignModel found_;
-  std::unique_ptr<Backend> backend_ = make_reference_backend();
+  DType type_;
+  std::unique_ptr<Backend> backend_;
   Weights weights_;
   AnyModel model_{Scope(weights_), found_.config};
 };

@@ -100,6 +100,12 @@ updates = 10
                     self.assert_worked(result)
                 self.assertEqual(tuple(result.stdout for result in found), expected)
 
+    def test_the_demo_works_under_any_limit_that_it_fits(self):
+        for size in LIMITS[::2]:
+            with self.subTest(f"{size} GB"):
+                self.assert_worked(heed("demo", "--out", self.path / f"demo-{size}", "--updates", "2", "--threads", "2",
+                                        **limited(size * GIGABYTE)))
+
     def test_what_does_not_fit_is_one_line_that_says_how_much_was_needed(self):
         result = heed("bench", "train", "--shape", "base", "--steps", "1", "--threads", "2", timeout=300,
                       **limited(GIGABYTE // 2))

@@ -30,7 +30,7 @@ FORMS = {
     "mbart": {"shared": 1, "model.tie": "all", "positions": "learned", "model.position_offset": 2,
               "model.embedding_norm": "true", "kind": "unigram"},
     "m2m_100": {"shared": 1, "model.tie": "all", "positions": "sinusoidal", "model.sinusoid": "halves-inclusive",
-                "model.position_offset": 2, "model.output_bias": "false", "kind": "word", "vocabulary": 0},
+                "model.position_offset": 1, "model.output_bias": "false", "kind": "word", "vocabulary": 0},
     "t5": {"shared": 1, "model.tie": "all", "positions": "relative-bias", "model.norm": "rms", "model.bias": "false",
            "model.output_bias": "false", "model.attention_scale": 1.0, "model.embedding_scale": "none",
            "model.epsilon": 1e-6, "model.output_scale": 32 ** -0.5, "kind": "bpe"},
@@ -178,6 +178,8 @@ class ExportDirectories(heed_cli.CliTest):
         refuse(make_model(self.path / "capped", "llama", model__logit_cap=5.0), mentions=("logit_cap = 5", "Llama form"))
         refuse(make_model(self.path / "alibi", "llama", positions="alibi"), mentions=('positions = "alibi"', "needs"))
         refuse(make_model(self.path / "pair", "bart", shared=0, model__tie="output"), mentions=("a tokenizer for sources and another",))
+        refuse(make_model(self.path / "behind", "m2m_100", model__position_offset=2),
+               mentions=("position_offset = 2", "m2m_100", "needs 1", "is 0 here"))
         bert = make_model(self.path / "bert", "bert")
         refuse(bert, "--type", "q8_0", mentions=("'q8_0' is not one of f32, bf16, f16",))
         refuse(bert, mentions=("holds an encoder",), format="ctranslate2")

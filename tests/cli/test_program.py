@@ -3,6 +3,8 @@
 import os
 import pathlib
 import re
+import subprocess
+import sys
 import time
 import unittest
 
@@ -22,16 +24,25 @@ def is_instrumented():
     return cache.is_file() and re.search(r"^HEED_SANITIZE:\w+=.+$", cache.read_text(), re.MULTILINE) is not None
 
 
+def least_seconds(run):
+    """Of twenty times."""
+    best = float("inf")
+    for _ in range(20):
+        begin = time.perf_counter()
+        run()
+        best = min(best, time.perf_counter() - begin)
+    return best
+
+
 class Program(heed_cli.CliTest):
     @unittest.skipIf(is_instrumented() or heed_cli.is_emulated(), "instrumented by a sanitizer, or emulated")
     def test_help_comes_at_once(self):
-        best = float("inf")
-        for _ in range(20):
-            begin = time.perf_counter()
-            result = heed("--help")
-            best = min(best, time.perf_counter() - begin)
-            self.assertEqual((result.returncode, result.stderr), (0, ""))
-        self.assertLessEqual(best, HELP_SECONDS)
+        result = heed("--help")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        # Some virtual machines take 20 microseconds for a page fault, of which any program of this size has hundreds
+        # before it begins: there nothing starts within the limit, Python without its site neither.
+        python = least_seconds(lambda: subprocess.run([sys.executable, "-S", "-c", ""], check=True))
+        self.assertLessEqual(least_seconds(lambda: heed("--help")), max(HELP_SECONDS, 1.5 * python))
 
     def test_help_names_every_command(self):
         text = heed("--help").stdout

@@ -32,6 +32,11 @@ struct RandomLanguageModel : RandomWeights {
   void draft_with(const Drafting* drafting) {
     scheduler.emplace(Inference{*model, *backend, storage, cached}, drafting);
   }
+  // As if a step read so many bytes of weights.
+  void weigh(int64_t step_bytes) {
+    scheduler.emplace(Inference{*model, *backend, storage, cached}, nullptr, SourceVocabulary::other,
+                      Scheduler::Memory{.step_bytes = step_bytes});
+  }
   void cache_in(DType type) {
     cached = type;
     draft_with(nullptr);

@@ -119,13 +119,19 @@ TEST(Embeddings, AreTheSameHoweverTextsAreDividedAmongLanes) {
   }
 }
 
+MaskGuesses guesses_of(TextReader& reader, const EncodedText& text, const GuessOptions& options) {
+  MaskGuesses found;
+  read_mask_guesses(reader, {&text, 1}, options, [&](size_t, const MaskGuesses& guesses) { found = guesses; });
+  return found;
+}
+
 TEST(MaskGuesses, AreTheLikeliestAllowedTokensOfEachMask) {
   ModelConfig config = small(Architecture::encoder, 12);
   config.head = Head::tokens;
   Reader reader(config);
   EncodedText text = text_of({2, 5, 4, 6, 4, 3});
   text.masks = {2, 4};
-  const auto all = mask_guesses(reader(), {&text, 1}, {.count = 12, .allowed = [](TokenId) { return true; }}).front();
+  const auto all = guesses_of(reader(), text, {.count = 12, .allowed = [](TokenId) { return true; }});
   ASSERT_EQ(all.size(), 2U);
   double sum = 0.0;
   for (size_t i = 0; i < 12; ++i) {
@@ -135,8 +141,7 @@ TEST(MaskGuesses, AreTheLikeliestAllowedTokensOfEachMask) {
   EXPECT_NEAR(sum, 1.0, 1e-6);
   EXPECT_NE(all[0].front().probability, all[1].front().probability);
   const TokenId best = all[0].front().token;
-  const auto fewer =
-      mask_guesses(reader(), {&text, 1}, {.count = 2, .allowed = [&](TokenId token) { return token != best; }}).front();
+  const auto fewer = guesses_of(reader(), text, {.count = 2, .allowed = [&](TokenId token) { return token != best; }});
   ASSERT_EQ(fewer[0].size(), 2U);
   EXPECT_EQ(fewer[0][0].token, all[0][1].token);
   EXPECT_EQ(fewer[0][0].probability, all[0][1].probability);
@@ -146,8 +151,8 @@ TEST(Frames, AreTheTokensThatEachKindOfModelReadsAroundATextToEmbed) {
   const auto tokenizer = letters({});
   const auto tokens_around = [&](Architecture architecture, std::optional<Documents> documents) {
     std::vector<int32_t> tokens;
-    for (const FramePart& part : embedding_frame(architecture, *tokenizer, documents)) {
-      tokens.push_back(part.text == FramePart::kToken ? part.token.value : -1);
+    for (const FrameSlot& slot : embedding_frame(architecture, *tokenizer, documents)) {
+      tokens.push_back(slot.text == FrameSlot::kToken ? slot.token.value : -1);
     }
     return tokens;
   };

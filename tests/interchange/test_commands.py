@@ -231,6 +231,27 @@ def check_decoder_pipeline(name):
             check(f"prompt of {source.name}", prompted, found.tolist())
 
 
+def check_pickled_dense(name):
+    """A Dense module may be in PyTorch's own file; and settings that no module knows are named by the import."""
+    source, text = GOLDEN / MODELS[name].group / name, "the cat is on it"
+    with tempfile.TemporaryDirectory() as folder:
+        copy = pathlib.Path(folder) / "copy"
+        shutil.copytree(source, copy)
+        weights = copy / "2_Dense" / "model.safetensors"
+        files.write_pickle(weights.with_name("pytorch_model.bin"), files.read_safetensors(weights))
+        weights.unlink()
+        found, expected = (json.loads(heed("embed", "--model", str(path), text=text)) for path in (copy, source))
+        check(f"embed {name} with a pickled Dense module", found, expected)
+        document = json.loads((copy / "tokenizer.json").read_text())
+        document.update(truncation={"max_length": 5}, padding={"pad_id": 0})
+        (copy / "tokenizer.json").write_text(json.dumps(document))
+        for command in (["inspect", str(copy)], ["import", str(copy), "--out", str(copy.with_name("own"))]):
+            said = subprocess.run([HEED, *command], capture_output=True, text=True, check=True).stdout
+            for setting in "truncation", "padding":
+                if f"tokenizer: the file's {setting} is not applied" not in said:
+                    failures.append(f"{command[0]} {name}: does not say that {setting} is not applied: {said}")
+
+
 def check_prompts(name):
     """A prompt is a part of the text; where the pooling leaves it out, the first token goes with it."""
     model, text = MODELS[name], "the cat is on it, and no dogs."
@@ -351,6 +372,7 @@ attempt(check_embed, "sentence-minilm")
 attempt(check_embed, "sentence-cls")
 attempt(check_embed, "sentence-dense")
 attempt(check_embed, "sentence-max")
+attempt(check_pickled_dense, "sentence-dense")
 for name, head in (("gpt2", "transformer.wte.weight"), ("llama", "lm_head.weight"), ("qwen3", "model.embed_tokens.weight"),
                    ("opt", "model.decoder.embed_tokens.weight")):
     attempt(check_embed_decoder, name, head)

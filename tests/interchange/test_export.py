@@ -14,7 +14,8 @@ import subprocess
 import sys
 import tempfile
 
-HEED = os.environ["HEED_BINARY"]
+from heed_script import heed
+
 GOLDEN = pathlib.Path(__file__).parent / "golden"
 LANGUAGES = {"m2m-100": ("--target-language", "de"), "nllb": ("--target-language", "deu_Latn"),
              "mbart-25": ("--target-language", "de_DE"), "mbart-50": ("--target-language", "de_DE")}
@@ -30,13 +31,6 @@ RENAMED = {"bert-old": (("LayerNorm.gamma", "LayerNorm.weight"), ("LayerNorm.bet
 NOT_COMPARED = ("torch_dtype", "transformers_version", "architectures", "rope_scaling", "rope_parameters", "layer_types",
                 "max_position_embeddings", "hidden_act", "activation_function", "eos_token_id")
 failures = []
-
-
-def heed(*arguments, text=""):
-    done = subprocess.run([HEED, *map(str, arguments)], input=text, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise RuntimeError(f"heed {' '.join(map(str, arguments))}: {done.stderr.strip()}")
-    return done.stdout
 
 
 def tensors_in(path):
@@ -162,7 +156,7 @@ def embedder_round_trip():
             for model in exported, again:
                 if heed("embed", "--model", model, "--precision", "f32", text="the cat\n") != expected:
                     failures.append(f"{name} with modules: another embedding after the export")
-            writes = subprocess.run([HEED, "generate", "--model", exported, "--prompt", "the"], capture_output=True)
+            writes = subprocess.run([os.environ["HEED_BINARY"], "generate", "--model", exported, "--prompt", "the"], capture_output=True)
             if (writes.returncode == 0) == lacks_head:
                 failures.append(f"{name} with modules: exit status {writes.returncode} of heed generate after the export")
 

@@ -18,6 +18,9 @@ except ImportError as error:
 
 GROUPS = ("decoders", "encoder_decoders", "encoders", "gguf")
 HERE = pathlib.Path(__file__).parent / "golden"
+sys.path.insert(0, str(HERE))
+
+import files  # noqa: E402
 
 
 def run(*arguments):
@@ -25,20 +28,6 @@ def run(*arguments):
     if done.returncode != 0:
         sys.exit(f"make.py {' '.join(map(str, arguments))} failed:\n{done.stdout}{done.stderr}")
     return done.stdout
-
-
-def safetensors(path):
-    data = path.read_bytes()
-    size = int.from_bytes(data[:8], "little")
-    header = json.loads(data[8:8 + size])
-    header.pop("__metadata__")
-    types = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "I64": torch.int64, "BOOL": torch.bool}
-    result = {}
-    for name, entry in header.items():
-        first, last = (8 + size + offset for offset in entry["data_offsets"])
-        flat = torch.frombuffer(bytearray(data[first:last]), dtype=types[entry["dtype"]])
-        result[name] = flat.reshape(entry["shape"])
-    return result
 
 
 def close(a, b, relative=1e-6):
@@ -53,7 +42,7 @@ def close(a, b, relative=1e-6):
 
 def same(name, made, kept):
     if name.endswith((".safetensors", ".bin")):
-        load = safetensors if name.endswith(".safetensors") else lambda path: torch.load(path)
+        load = files.read_safetensors if name.endswith(".safetensors") else lambda path: torch.load(path)
         a, b = load(made), load(kept)
         return a.keys() == b.keys() and all(a[k].dtype == b[k].dtype and a[k].shape == b[k].shape
                                             and torch.allclose(a[k].double(), b[k].double()) for k in a)

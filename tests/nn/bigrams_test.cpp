@@ -29,7 +29,7 @@ TEST(Bigrams, HaveRowsOfTheirOwnWhereThereAreEnough) {
   EXPECT_EQ(bigram_row(0, 7, kTokens, 5000), kTokens + 7);
 }
 
-// Of 1,640 pairs in 164 rows each row has ten, give or take the root of ten; six such deviations are never reached.
+// 1,640 pairs share 164 rows: each row has ten, give or take the root of ten; six such deviations are never reached.
 TEST(Bigrams, ShareRowsEvenlyWhereThereAreFewer) {
   const std::vector<int64_t> pairs = pairs_of_rows(164);
   EXPECT_LT(std::ranges::max(pairs), 29);

@@ -119,8 +119,10 @@ class AccessLog(ServerTest):
                  ("/heed/tag", {"model": "words", "sentences": [["ein", "hund"]]}),
                  ("/heed/embed", {"model": "plain", "text": "ein hund"}),
                  ("/heed/score", {"model": "lm", "text": "ein hund"}),
+                 ("/heed/next", {"model": "lm", "prompt": "ein hund"}),
+                 ("/heed/attention", {"model": "lm", "text": "ein hund", "kind": "decoder"}),
                  ("/rerank", {"model": "number", "query": "ein", "texts": ["hund", "a dog"]}),
-                 ("/predict", {"model": "labels", "inputs": ["ein hund", "a"]}),
+                 ("/predict", {"model": "labels", "inputs": [["ein hund"], ["a"]]}),
                  ("/embed", {"model": "plain", "inputs": ["ein hund", "a"]}),
                  ("/v1/embeddings", {"model": "plain", "input": ["ein hund", "a"]})]
         for path, fields in calls:
@@ -129,9 +131,11 @@ class AccessLog(ServerTest):
         read = [(line["path"], line["read"]) for line in self.lines(len(calls))]
         self.assertTrue(all(tokens >= 2 for _, tokens in read), read)
         # The same texts cost the same by all ways.
-        self.assertEqual(read[7][1], read[6][1])
-        self.assertEqual(answer["usage"]["prompt_tokens"], read[8][1])
-        self.assertEqual(read[7][1], read[8][1])
+        by_path = dict(read)
+        self.assertEqual(by_path["/embed"], by_path["/predict"])
+        self.assertEqual(by_path["/embed"], by_path["/v1/embeddings"])
+        self.assertEqual(answer["usage"]["prompt_tokens"], by_path["/v1/embeddings"])
+        self.assertEqual(by_path["/heed/attention"], by_path["/heed/next"])
 
     def test_a_key_without_tokens_is_refused_after_the_first_call(self):
         server = self.started("", "labels")

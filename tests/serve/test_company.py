@@ -1,15 +1,17 @@
-"""Ten thousand requests in random company, with prompts that begin alike, long ones, and clients that go away: each answer
-is the one that the request got alone."""
+"""Ten thousand requests in random company, with prompts that begin alike, long ones, and clients that go away: each
+answer is the one that the request got alone, and what the offline commands write."""
 
 import concurrent.futures
 import json
 import os
 import pathlib
 import random
+import struct
 import subprocess
 import tempfile
 import threading
 
+from heed_cli import run
 from heed_server import Server, ServerTest, unittest
 
 REQUESTS, DISTINCT, CLIENTS = 10000, 250, 24
@@ -23,12 +25,43 @@ def text(draw, least, most):
 def make_request(draw, beginnings):
     kind = draw.random()
     if kind < 0.35:
-        return "/heed/translate", {"model": "t", "text": text(draw, 1, 8), "beam": draw.choice((1, 1, 3)), "tokens": True}
+        return "/heed/translate", {"model": "t", "text": text(draw, 1, 8), "beam": draw.choice((1, 1, 3)),
+                                   "tokens": True}
     if kind < 0.85:
         return "/heed/generate", {"model": "lm", "prompt": draw.choice(beginnings) + " " + text(draw, 0, 10),
                                   "seed": draw.randint(0, 5), "max_tokens": draw.randint(1, 40),
                                   "samples": draw.choice((1, 1, 2)), "tokens": True}
     return "/heed/embed", {"model": "e", "texts": [text(draw, 1, 12) for _ in range(draw.randint(1, 3))]}
+
+
+def tokens_of(text):
+    """As the offline commands print them."""
+    return [(token["piece"], f"{token['log_probability']:.6f}") for token in text["each"]]
+
+
+def assert_as_offline(test, folder, path, fields, answer):
+    """The command gets the request alone, in a process of its own."""
+    model = ("--model", folder / fields["model"])
+    if path == "/heed/translate":
+        [translation] = answer["lines"][0]["translations"]
+        printed = run("translate", *model, "--beam", fields["beam"], "--scores", "--token-scores",
+                      text=fields["text"] + "\n")
+        tokens = " ".join(":".join(token) for token in tokens_of(translation))
+        line = f"{translation['text']}\t{translation['score']:.6f}\t{tokens}\n"
+        test.assertEqual(printed.stdout.decode("utf-8", "replace"), line)
+    elif path == "/heed/generate":
+        printed = run("generate", *model, "--prompt", fields["prompt"], "--seed", fields["seed"],
+                      "--n", fields["samples"], "--max-tokens", fields["max_tokens"], "--json", "--token-scores")
+        texts = [json.loads(line) for line in printed.stdout.splitlines()]
+        for text in texts:
+            text["each"] = [{**token, "piece": token["token"]} for token in text["each"]]
+        test.assertEqual([(text["text"], tokens_of(text)) for text in texts],
+                         [(text["text"], tokens_of(text)) for text in answer["texts"]])
+    else:
+        printed = run("embed", *model, text="".join(f"{text}\n" for text in fields["texts"]))
+        embeddings = [json.loads(line) for line in printed.stdout.splitlines()]
+        test.assertEqual([struct.pack(f"{len(one)}f", *one) for one in embeddings],
+                         [struct.pack(f"{len(one)}f", *one) for one in answer["embeddings"]])
 
 
 class Company(ServerTest):
@@ -41,8 +74,16 @@ class Company(ServerTest):
         server = self.serve(*[word for name in ("t", "lm", "e") for word in ("--model", f"{name}={folder / name}")])
         beginnings = [text(draw, 0, 3)] + [text(draw, 20, 60) for _ in range(6)]
         requests = [make_request(draw, beginnings) for _ in range(DISTINCT)]
-        alone = [server.post(*request) for request in requests]
+
+        def answer_to(request):
+            status, answer = server.post(*request)
+            return status, {name: value for name, value in answer.items() if name != "cached_tokens"}
+
+        alone = [answer_to(request) for request in requests]
         self.assertEqual({status for status, _ in alone}, {200})
+        for (path, fields), (_, answer) in zip(requests, alone, strict=True):
+            with self.subTest(path, **fields):
+                assert_as_offline(self, folder, path, fields, answer)
         order = [(draw.randrange(DISTINCT), draw.random() < 0.1) for _ in range(REQUESTS)]
         wrong, lock = [], threading.Lock()
 
@@ -54,7 +95,7 @@ class Company(ServerTest):
                 with server.connect() as connection:
                     connection.sendall(b"POST %s HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n%s"
                                        % (path.encode(), len(body), body))
-            elif server.post(path, fields) != alone[number]:
+            elif answer_to(requests[number]) != alone[number]:
                 with lock:
                     wrong.append(requests[number])
         with concurrent.futures.ThreadPoolExecutor(CLIENTS) as pool:

@@ -56,7 +56,26 @@ class Embeddings(ServerTest):
         self.assertEqual((status, {label["label"] for label in one}), (200, {"good", "bad"}))
         self.assertAlmostEqual(sum(label["score"] for label in one), 1.0, 5)
         self.assertGreaterEqual(one[0]["score"], one[1]["score"])
-        self.assertEqual(self.server.post("/predict", {"model": "labels", "inputs": ["wasser", "ein hund"]})[1][1], one)
+        self.assertEqual(self.server.post("/predict", {"model": "labels", "inputs": ["ein hund"]})[1], one)
+
+    def test_a_list_of_texts_is_one_pair_and_a_batch_is_a_list_of_lists(self):
+        ask = lambda inputs, model="labels": self.server.post("/predict", {"model": model, "inputs": inputs})
+        one, pair = ask("ein hund")[1], ask(["wasser", "ein hund"])[1]
+        self.assertEqual({label["label"] for label in pair}, {"good", "bad"})
+        self.assertNotEqual(pair, one)
+        self.assertEqual(ask([["ein hund"], ["wasser"]]), (200, [one, ask("wasser")[1]]))
+        self.assertEqual(ask([["wasser", "ein hund"], ["ein hund"], ["ein hund", "wasser"]]),
+                         (200, [pair, one, ask(["ein hund", "wasser"])[1]]))
+        for inputs, field in (([], "inputs"), (["a", "b", "c"], "inputs"), ([[]], r"inputs\[0\]"), ([["a"], "b"], r"inputs\[1\]"),
+                              ([["a"], ["b", "c", "d"]], r"inputs\[1\]"), ([["a"], [3]], r"inputs\[1\]"), (3, "inputs"),
+                              (["a", 3], "inputs"), (["a", ["b"]], "inputs")):
+            status, answer = ask(inputs)
+            self.assertEqual(status, 400, inputs)
+            self.assertRegex(answer["error"], f"^{field}: ", inputs)
+        # What is too long is named by its place in the batch.
+        status, answer = ask([["a", "b"], ["a " * 100]], "bytes-labels")
+        self.assertEqual(status, 413)
+        self.assertRegex(answer["error"], r"^inputs\[1\]")
 
     def test_texts_that_are_too_long_lose_one_of_their_sides(self):
         text = "".join(chr(97 + i * i % 26) for i in range(100))
@@ -101,6 +120,8 @@ class Embeddings(ServerTest):
                                      ("/embed", {"model": "plain", "inputs": ["a", "a " * 5000], "truncate": False}, 413),
                                      ("/predict", {"model": "labels", "inputs": "a " * 5000}, 413),
                                      ("/rerank", {"model": "number", "query": "a", "texts": ["a " * 5000]}, 413),
+                                     ("/rerank", {"model": "number", "query": "a", "texts": ["a"] * 1025}, 413),
+                                     ("/predict", {"model": "labels", "inputs": [["a"]] * 1025}, 413),
                                      ("/rerank", {"model": "labels", "query": "a", "texts": ["b"]}, 400),
                                      ("/rerank", {"model": "plain", "query": "a", "texts": ["b"]}, 400),
                                      ("/predict", {"model": "plain", "inputs": "a"}, 400)):

@@ -32,11 +32,6 @@ class Heed(ServerTest):
         cls.server.stop()
         cls.models.cleanup()
 
-    def post(self, path, fields):
-        status, answer = self.server.post(path, fields)
-        self.assertEqual(status, 200, answer)
-        return answer
-
     def refused(self, path, fields, field, status=400):
         found, answer = self.server.post(path, fields)
         self.assertEqual((found, answer["error"]["field"]), (status, field), answer)
@@ -118,6 +113,17 @@ class Heed(ServerTest):
                 self.assertEqual("".join(event.get("text", "") for event in events[:-1]), text)
                 self.assertEqual(events[-1]["texts"][0]["text"], text)
 
+    def test_what_the_cache_gave_is_counted(self):
+        fields = {"model": "lm", "prompt": "a dog runs in the park while two children play . " * 4, "max_tokens": 3}
+        first, again = self.post("/heed/generate", fields), self.post("/heed/generate", fields)
+        self.assertEqual((first["texts"], first["cached_tokens"]), (again["texts"], 0))
+        # All but the last, after which the text begins.
+        self.assertEqual(again["cached_tokens"], again["prompt_tokens"] - 1)
+        searched = self.post("/heed/generate", {**fields, "beam": 2})
+        self.assertEqual(searched["cached_tokens"], searched["prompt_tokens"] - 1)
+        usage = self.server.post("/v1/completions", fields)[1]["usage"]
+        self.assertEqual(usage["prompt_tokens_details"], {"cached_tokens": usage["prompt_tokens"] - 1})
+
     def test_answers_do_not_depend_on_company(self):
         draw = random.Random(5)
         words = " ".join(LINES).split()
@@ -160,6 +166,15 @@ class Heed(ServerTest):
         self.assertIn('architecture = "seq2seq"', description["architecture"])
         self.assertGreater(len(description["parameters"]), 10)
         self.assertEqual(self.server.get("/heed/describe/nothing")[0], 404)
+        self.assertIs(description["report"], False)
+        self.assertEqual(self.server.get("/heed/report/t")[0], 404)
+        report = self.made / "t" / "report.html"
+        report.write_text("<p>curves</p>")
+        self.addCleanup(report.unlink)
+        self.assertIs(json.loads(self.server.get("/heed/describe/t")[1])["report"], True)
+        status, headers, text = self.server.request("GET", "/heed/report/t")
+        self.assertEqual((status, text), (200, b"<p>curves</p>"))
+        self.assertTrue(headers["Content-Security-Policy"].startswith("sandbox "))
 
     def test_rules_have_as_many_bytes_as_their_automata_may(self):
         half = "a" * (1 << 16)
@@ -186,16 +201,21 @@ class Heed(ServerTest):
                               ({"model": "t", "text": "a", "unknown": "y"}, "unknown"),
                               ({"model": "t", "text": "a", "length_penalty": "nan"}, "length_penalty")):
             self.refused("/heed/translate", fields, field, 404 if fields in ({}, {"model": "x"}) else 400)
+        for body, field in (('{"model": "t", "text": "a", "beam": 1, "beam": 2}', "beam"),
+                            ('{"model": "lm", "model": "t", "text": "a"}', "model"),
+                            ('{"model": "lm", "prompt": "a", "logit_bias": {"3": 1, "3": 2}}', "3")):
+            self.refused("/heed/translate", body, field)
+        self.refused("/heed/translate", {"model": "t", "texts": ["a"] * 17, "beam": 1024}, "beam")
+        self.refused("/heed/translate", {"model": "t", "text": "a", "beam": 200, "alternatives": 100}, "alternatives")
         self.refused("/heed/generate", {"model": "lm", "prompt": "a", "messages": []}, "prompt")
         self.refused("/heed/generate", {"model": "lm", "messages": [{"role": "user", "content": "a"}]}, "model")
         self.refused("/heed/classify", {"model": "e", "pairs": [["a"]]}, "pairs[0]")
         self.refused("/heed/tag", {"model": "e", "sentences": ["a"]}, "sentences[0]")
-        # What the library refuses has no field.
-        status, answer = self.server.post("/heed/translate", {"model": "t", "text": "a", "n_best": 4})
-        self.assertEqual(status, 400)
+        self.refused("/heed/translate", {"model": "t", "text": "a", "n_best": 4}, "n_best")
         status, answer = self.server.post("/heed/translate", {"model": "t", "texts": ["a", "b " * 5000]})
         self.assertEqual(status, 400)
-        self.assertIn("texts[1]", answer["error"]["message"])
+        self.assertEqual(answer["error"]["field"], "texts[1]")
+        self.assertTrue(answer["error"]["message"].startswith("texts[1]: "))
 
 
 if __name__ == "__main__":

@@ -41,11 +41,6 @@ class Inside(ServerTest):
         cls.server.stop()
         cls.models.cleanup()
 
-    def ask(self, path, fields):
-        status, answer = self.server.post(path, fields)
-        self.assertEqual(status, 200, answer)
-        return answer
-
     def refused(self, path, fields, field):
         status, answer = self.server.post(path, fields)
         self.assertEqual(status, 400, answer)
@@ -55,10 +50,10 @@ class Inside(ServerTest):
 
     def test_each_row_of_a_map_sums_to_one(self):
         pair = {"model": "t", "source": "ein hund läuft", "target": "a dog runs"}
-        tokens = {"source": self.ask("/heed/translate", {"model": "t", "text": "ein hund läuft", "source_pieces": True}
+        tokens = {"source": self.post("/heed/translate", {"model": "t", "text": "ein hund läuft", "source_pieces": True}
                                      )["lines"][0]["source_pieces"]}
         for kind in ("encoder", "decoder", "cross"):
-            answer = self.ask("/heed/attention", {**pair, "kind": kind})
+            answer = self.post("/heed/attention", {**pair, "kind": kind})
             self.assertEqual((answer["layers"], answer["heads"]), (2, 4))
             self.assertEqual([(one["layer"], one["head"]) for one in answer["maps"]],
                              [(layer, head) for layer in range(2) for head in range(4)])
@@ -71,14 +66,14 @@ class Inside(ServerTest):
                     self.assertAlmostEqual(sum(row), 1.0, places=2)
 
     def test_a_decoder_sees_nothing_of_what_follows(self):
-        answer = self.ask("/heed/attention", {"model": "g", "text": "a dog runs in the park", "kind": "decoder"})
+        answer = self.post("/heed/attention", {"model": "g", "text": "a dog runs in the park", "kind": "decoder"})
         for entry in answer["maps"]:
             for number, row in enumerate(rows_of(answer, entry)):
                 self.assertEqual(row[number + 1:], [0.0] * (len(row) - number - 1))
 
     def test_norms_are_weights_times_a_length_for_each_key(self):
         for model in ("g", "grouped"):
-            answer = self.ask("/heed/attention", {"model": model, "text": "a dog runs in the park", "kind": "decoder", "norms": True})
+            answer = self.post("/heed/attention", {"model": model, "text": "a dog runs in the park", "kind": "decoder", "norms": True})
             lengths = {}
             for entry in answer["maps"]:
                 weights, norms = rows_of(answer, entry), rows_of(answer, entry, "norms")
@@ -94,13 +89,13 @@ class Inside(ServerTest):
 
     def test_some_layers_and_heads_are_those_of_all(self):
         fields = {"model": "t", "source": "ein hund", "target": "a dog", "kind": "cross", "norms": True}
-        every = self.ask("/heed/attention", fields)["maps"]
-        some = self.ask("/heed/attention", {**fields, "layers": [1], "heads": [2, 0]})["maps"]
+        every = self.post("/heed/attention", fields)["maps"]
+        some = self.post("/heed/attention", {**fields, "layers": [1], "heads": [2, 0]})["maps"]
         self.assertEqual(some, [one for one in every if one["layer"] == 1 and one["head"] in (0, 2)])
 
     def test_a_smaller_map_has_the_largest_of_its_fields(self):
         fields = {"model": "e", "text": "a man in a red shirt rides a bike", "kind": "encoder"}
-        whole, small = self.ask("/heed/attention", fields), self.ask("/heed/attention", {**fields, "at_most": 5})
+        whole, small = self.post("/heed/attention", fields), self.post("/heed/attention", {**fields, "at_most": 5})
         self.assertEqual(whole["rows"], small["rows"])
         size = len(whole["rows"])
         step = math.ceil(size / 5)
@@ -126,17 +121,17 @@ class Inside(ServerTest):
         self.assertIn("at most", self.refused("/heed/attention", {**pair, "source": "ein hund " * 100}, None))
 
     def test_next_tokens_have_the_probabilities_of_a_text_that_goes_on_so(self):
-        answer = self.ask("/heed/next", {"model": "g", "prompt": "a dog", "top": 10000})
+        answer = self.post("/heed/next", {"model": "g", "prompt": "a dog", "top": 10000})
         tokens = answer["tokens"]
         self.assertAlmostEqual(sum(math.exp(token["log_probability"]) for token in tokens), 1.0, places=5)
         self.assertEqual([token["logit"] for token in tokens], sorted((token["logit"] for token in tokens), reverse=True))
         by_piece = {token["piece"]: token for token in tokens}
-        written = self.ask("/heed/generate", {"model": "g", "prompt": "a dog", "max_tokens": 1, "temperature": 0.0, "tokens": True})["texts"][0]
+        written = self.post("/heed/generate", {"model": "g", "prompt": "a dog", "max_tokens": 1, "temperature": 0.0, "tokens": True})["texts"][0]
         self.assertAlmostEqual(by_piece[written["each"][0]["piece"]]["log_probability"], written["each"][0]["log_probability"], delta=0.02)
-        first = self.ask("/heed/next", {"model": "g", "prompt": "a dog", "top": 3})["tokens"]
+        first = self.post("/heed/next", {"model": "g", "prompt": "a dog", "top": 3})["tokens"]
         self.assertEqual(first, tokens[:3])
         self.assertGreaterEqual(len(answer["prompt_ids"]), 2)
-        more = self.ask("/heed/next", {"model": "g", "prompt": "a", "prefix": " dog", "top": 3})
+        more = self.post("/heed/next", {"model": "g", "prompt": "a", "prefix": " dog", "top": 3})
         self.assertEqual(more["tokens"], first)
 
     def test_next_tokens_that_are_not_there_are_refused(self):
@@ -147,7 +142,7 @@ class Inside(ServerTest):
 
     def test_the_steps_of_a_beam_lead_to_its_translations(self):
         fields = {"model": "t", "text": "ein hund läuft", "beam": 4, "n_best": 4, "tokens": True}
-        plain, traced = self.ask("/heed/translate", fields)["lines"][0], self.ask("/heed/translate", {**fields, "trace": True})["lines"][0]
+        plain, traced = self.post("/heed/translate", fields)["lines"][0], self.post("/heed/translate", {**fields, "trace": True})["lines"][0]
         self.assertNotIn("steps", plain)
         steps, places = traced.pop("steps"), [one.pop("place") for one in traced["translations"]]
         self.assertTrue(traced.pop("steps_complete"))
@@ -168,14 +163,14 @@ class Inside(ServerTest):
 
     def test_the_steps_of_groups_and_of_alternatives_are_listed(self):
         for more in ({"beam": 4, "groups": 2, "n_best": 2}, {"beam": 1, "alternatives": 3}):
-            answer = self.ask("/heed/translate", {"model": "t", "text": "ein hund", "trace": True, **more})["lines"][0]
+            answer = self.post("/heed/translate", {"model": "t", "text": "ein hund", "trace": True, **more})["lines"][0]
             self.assertGreater(len({one["group"] for one in answer["steps"][1]}), 1, more)
             for translation in answer["translations"]:
                 step, number = translation["place"]
                 self.assertEqual(answer["steps"][step][number]["fate"], "ended")
 
     def test_steps_begin_with_the_prefix(self):
-        answer = self.ask("/heed/translate", {"model": "t", "text": "ein hund", "prefix": "a", "beam": 2, "trace": True, "tokens": True})["lines"][0]
+        answer = self.post("/heed/translate", {"model": "t", "text": "ein hund", "prefix": "a", "beam": 2, "trace": True, "tokens": True})["lines"][0]
         self.assertEqual({one["parent"] for one in answer["steps"][0]}, {-1})
         self.assertEqual(answer["translations"][0]["tokens"], len(answer["translations"][0]["each"]))
 

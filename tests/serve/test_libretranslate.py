@@ -24,14 +24,17 @@ class LibreTranslate(ServerTest):
         config = pathlib.Path(cls.models.name) / "serve.toml"
         text = '[model.t]\npath = "t"\nsource_language = "de"\ntarget_language = "en"\n'
         config.write_text(text)
+        chinese = pathlib.Path(cls.models.name) / "chinese.toml"
+        chinese.write_text('[model.t]\npath = "t"\nlanguages = ["zh-Hans", "EN", "pt-BR"]\n')
         keyed = pathlib.Path(cls.models.name) / "keyed.toml"
         keyed.write_text(text + f'[key.one]\nsecret = "{SECRET}"\nrequests_per_minute = 2\n')
-        cls.server, cls.keyed = Server("--config", config), Server("--config", keyed)
+        cls.server, cls.keyed, cls.chinese = (Server("--config", file) for file in (config, keyed, chinese))
 
     @classmethod
     def tearDownClass(cls):
         cls.server.stop()
         cls.keyed.stop()
+        cls.chinese.stop()
         cls.models.cleanup()
 
     def translate(self, **fields):
@@ -56,6 +59,13 @@ class LibreTranslate(ServerTest):
         self.assertTrue(self.translate(q="Ein Hund läuft im Park. " * 300)["translatedText"].startswith(f"{one} {one}"))
         self.assertTrue(self.translate(q="wort " * 3000)["translatedText"])
         self.assertEqual(self.translate(q="🙂 🙂\n")["translatedText"], "🙂 🙂\n")
+
+    def test_sentences_are_limited(self):
+        for fields in ({"q": "Ein Hund. " * 20000}, {"q": "<p>Ein Hund.</p>" * 20000, "format": "html"},
+                       {"q": "Ein Hund. " * 2000, "alternatives": 19}):
+            status, answer = self.server.post("/translate", {"source": "de", "target": "en", **fields})
+            self.assertEqual(status, 400, fields["q"][:20])
+            self.assertRegex(answer["error"], r"^q: has \d+ sentences, at most \d+ are translated at once$")
 
     def test_tags_stay_in_place(self):
         answer = self.translate(q='<p class="a">Ein <b>Hund</b> läuft.</p><pre>Ein Hund</pre>', format="html")["translatedText"]
@@ -86,6 +96,36 @@ class LibreTranslate(ServerTest):
         self.assertEqual((status, guesses[0]["language"]), (200, "en"))
         self.assertTrue(0 < guesses[0]["confidence"] <= 100)
 
+    def test_detected_languages_are_found_by_their_main_part_and_whatever_their_case(self):
+        def detected(text, target):
+            status, answer = self.chinese.post("/translate", {"q": text, "source": "auto", "target": target})
+            return status, answer.get("detectedLanguage", answer).get("language"), answer
+        chinese, english = "今天天气很好，孩子们在公园里玩。", "The dog does not run through the park today."
+        # The model knows no languages of its own, which it says where a direction was found.
+        for text, target, code in ((chinese, "zh", "zh-Hans"), (english, "en", "EN")):
+            status, language, answer = detected(text, target)
+            self.assertEqual((status, language, answer["translatedText"]), (200, code, text))
+        for text, target in ((chinese, "en"), (english, "ZH-hans"), ("O cachorro não corre hoje pelo parque.", "zh")):
+            status, _, answer = detected(text, target)
+            self.assertNotIn("is not supported", answer.get("error", ""))
+            self.assertNotIn("not available", answer.get("error", ""))
+
+    def test_types_have_no_case(self):
+        expected = self.translate(q="Ein Hund.")
+        fields = {"q": "Ein Hund.", "source": "de", "target": "en"}
+        for kind, body in (("Application/JSON; Charset=UTF-8", json.dumps(fields)),
+                           ("APPLICATION/X-WWW-FORM-URLENCODED", urllib.parse.urlencode(fields))):
+            status, _, text = self.server.request("POST", "/translate", body, {"Content-Type": kind})
+            self.assertEqual((status, json.loads(text)), (200, expected), kind)
+
+    def test_a_form_that_is_not_utf8_is_refused_by_field(self):
+        for body, mentions in (("q=a%FF&source=de&target=en", "^q: is not UTF-8"),
+                               ("q=a&source=de%C3&target=en", "^source: is not UTF-8"),
+                               ("q=a&source=de&target=en&%FF=1", "name of a field is not UTF-8")):
+            status, _, text = self.server.request("POST", "/translate", body, FORM)
+            self.assertEqual(status, 400)
+            self.assertRegex(json.loads(text)["error"], mentions)
+
     def test_forms_and_addresses(self):
         expected = self.translate(q="Ein Hund & eine Katze.")
         fields = {"q": "Ein Hund & eine Katze.", "source": "DE", "target": "en", "format": "text", "alternatives": "0", "api_key": ""}
@@ -115,6 +155,14 @@ class LibreTranslate(ServerTest):
             self.assertEqual((status, list(answer)), (400, ["error"]), fields)
             self.assertIn(mentions, answer["error"])
         self.assertEqual(self.server.post("/translate", "{")[0], 400)
+
+    def test_languages_and_settings_need_no_key(self):
+        status, text = self.keyed.get("/languages")
+        self.assertEqual((status, [one["code"] for one in json.loads(text)]), (200, ["de"]))
+        status, text = self.keyed.get("/frontend/settings")
+        self.assertEqual((status, json.loads(text)["keyRequired"]), (200, True))
+        self.assertEqual(self.keyed.get("/languages?api_key=wrong")[0], 403)
+        self.assertEqual(self.keyed.post("/detect", {"q": "Ein Hund"})[0], 400)
 
     def test_keys_are_among_the_fields(self):
         fields = {"q": "Ein Hund.", "source": "de", "target": "en"}

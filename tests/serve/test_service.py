@@ -71,6 +71,9 @@ administers = true
         for path in ("", "nowhere", str(self.other) + "\0", "x" * 5000, str(self.other / "config.json")):
             status, answer = server.post("/heed/models", {"name": "x", "path": path}, admin)
             self.assertEqual((status, answer["error"]["field"]), (400, "path"), answer)
+        for name in ("", "a\nb", "x" * 100000):
+            status, answer = server.post("/heed/models", {"name": name, "path": str(self.other)}, admin)
+            self.assertEqual((status, answer["error"]["field"]), (400, "name"))
         self.assertEqual(server.post("/heed/models", {"name": "x", "path": str(self.other)}, admin)[0], 200)
         self.assertEqual(server.post("/heed/translate", {**body, "model": "x"}, admin)[0], 200)
         self.assertEqual(server.request("DELETE", "/heed/models/x", headers=admin)[0], 200)
@@ -131,6 +134,33 @@ path = "{self.writer}"
             self.assertEqual((status, answer["error"]["field"]), (400, "Heed-Timeout"))
         self.assertEqual(server.post("/heed/generate", LONG, {"Heed-Priority": "1"})[0], 400)
 
+    def test_time_is_limited_for_what_is_only_read(self):
+        server = self.serve("--model", f"lm={self.writer}", "--model", f"t={self.translator}")
+        text = "ein hund und zwei kinder spielen im park . " * 20000
+        for seconds, fields in (("0.05", {"model": "lm", "text": text}),
+                                ("0.001", {"model": "t", "sources": ["ein hund"] * 1000, "targets": ["a dog runs"] * 1000})):
+            begin = time.monotonic()
+            self.assertEqual(server.post("/heed/score", fields, {"Heed-Timeout": seconds})[0], 504)
+            self.assertLess(time.monotonic() - begin, 5.0)
+        for path, fields in (("score", {"model": "lm", "text": "ein hund"}), ("next", {"model": "lm", "prompt": "ein"}),
+                             ("attention", {"model": "lm", "text": "ein hund", "kind": "decoder"}),
+                             ("attention", {"model": "t", "source": "ein hund", "target": "a dog"})):
+            self.assertEqual(server.post(f"/heed/{path}", fields)[0], 200)
+            status, answer = server.post(f"/heed/{path}", fields, {"Heed-Timeout": "x"})
+            self.assertEqual((status, answer["error"]["field"]), (400, "Heed-Timeout"), path)
+
+    def test_a_second_signal_ends_what_is_only_read_too(self):
+        server = self.serve("--model", f"lm={self.writer}")
+        body = json.dumps({"model": "lm", "text": "ein hund und zwei kinder spielen im park . " * 100000}).encode()
+        connection = server.connect()
+        connection.sendall(b"POST /heed/score HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+        time.sleep(0.5)
+        for _ in range(2):
+            server.process.send_signal(signal.SIGTERM)
+            time.sleep(0.2)
+        self.assertEqual(server.process.wait(10), 0)
+        connection.close()
+
     def test_a_reader_that_does_not_read_is_given_up(self):
         server = self.serve("--config", self.config(f'''
 [limits]
@@ -148,6 +178,34 @@ path = "{self.writer}"
         self.assert_soon(lambda: "heed_requests_total{" in server.get("/metrics")[1].decode(), 30.0)
         self.assert_soon(lambda: "heed_requests 0\n" in server.get("/metrics")[1].decode(), 3.0)
         connection.close()
+
+    def test_clients_that_do_not_read_are_given_up_when_other_answers_need_the_memory(self):
+        server = self.serve("--config", self.config(f'''
+[limits]
+answer_bytes = 3000000
+[model.t]
+path = "{self.translator}"
+'''))
+        body = json.dumps({"texts": ["ein hund läuft im park ."] * 200, "beam": 4, "n_best": 4, "tokens": True,
+                           "top_tokens": 20}).encode()
+        whole = server.request("POST", "/heed/translate", body)
+        self.assertGreater(len(whole[2]), 2000000)
+        slow = socket.socket()
+        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+        slow.connect((server.host, server.port))
+        slow.sendall(b"POST /heed/translate HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+        received = len(slow.recv(100))
+        # It is there until another answer needs the room; that one comes whole.
+        again = server.request("POST", "/heed/translate", body)
+        self.assertEqual((again[0], again[2]), (200, whole[2]))
+        slow.settimeout(30)
+        try:
+            while part := slow.recv(1 << 20):
+                received += len(part)
+        except ConnectionResetError:
+            pass
+        self.assertLess(received, len(whole[2]))
+        slow.close()
 
     def test_requests_under_way_finish_when_it_ends(self):
         server = self.serve("--model", f"lm={self.writer}")
@@ -209,6 +267,88 @@ path = "{self.writer}"
         server.process.send_signal(signal.SIGHUP)
         self.assert_soon(lambda: "the settings stay as they were" in server.error_text(), 10.0)
         self.assertEqual(server.post("/heed/translate", body)[0], 200)
+
+    def test_a_file_with_one_wrong_model_changes_no_other(self):
+        server = self.serve("--config", self.config(f'[model.a]\npath = "{self.translator}"\n'))
+        body = {"model": "a", "text": "ein hund läuft im park ."}
+        first = server.post("/heed/translate", body)
+        self.config(f'[model.a]\npath = "{self.other}"\n[model.aa]\npath = "{self.other}"\n[model.b]\npath = "nothing"\n')
+        server.process.send_signal(signal.SIGHUP)
+        self.assert_soon(lambda: "the settings stay as they were" in server.error_text(), 10.0)
+        self.assertEqual(server.post("/heed/translate", body), first)
+        self.assertEqual(server.post("/heed/translate", {**body, "model": "aa"})[0], 404)
+
+    def test_a_model_is_replaced_fifty_times_under_load(self):
+        server = self.serve("--config", self.config(f'''
+[model.m]
+path = "{self.translator}"
+[key.admin]
+secret = "{ADMIN}"
+administers = true
+'''))
+        admin = {"Authorization": "Bearer " + ADMIN}
+        body = {"model": "m", "text": "ein hund läuft im park .", "tokens": True}
+        replace = lambda path: self.assertEqual(server.post("/heed/models", {"name": "m", "path": str(path)}, admin)[0], 200)
+        expected = []
+        for path in (self.other, self.translator):
+            replace(path)
+            expected.append(server.post("/heed/translate", body, admin))
+        self.assertNotEqual(*expected)
+        answers, is_over = [], threading.Event()
+
+        def ask():
+            while not is_over.is_set():
+                answers.append(server.post("/heed/translate", body, admin))
+
+        threads = [threading.Thread(target=ask) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for number in range(50):
+            replace((self.other, self.translator)[number % 2])
+        is_over.set()
+        for thread in threads:
+            thread.join()
+        for answer in expected:
+            self.assertIn(answer, answers)
+        for answer in answers:
+            self.assertIn(answer, expected)
+
+    def test_a_killed_server_starts_again_at_its_address(self):
+        arguments = ("--model", f"t={self.translator}", "--model", f"lm={self.writer}")
+        server = self.serve(*arguments)
+        body = {"model": "t", "text": "ein hund läuft im park ."}
+        before = server.post("/heed/translate", body)
+        kept, writing = server.connect(), server.connect()
+        text = json.dumps({**LONG, "stream": True}).encode()
+        writing.sendall(b"POST /heed/generate HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n%s" % (len(text), text))
+        self.assertTrue(writing.recv(1000).startswith(b"HTTP/1.1 200"))
+        self.assertEqual(server.stop(signal.SIGKILL), -signal.SIGKILL)
+        again = self.serve(*arguments, listen=f"{server.host}:{server.port}")
+        self.assertEqual(again.port, server.port)
+        self.assertEqual(again.post("/heed/translate", body), before)
+        for connection in (kept, writing):
+            connection.close()
+
+    def test_refusals_are_counted_by_reason_and_model(self):
+        server = self.serve("--config", self.config(f'''
+[model.t]
+path = "{self.translator}"
+[key.few]
+secret = "{SECRET}"
+requests_per_minute = 2
+'''))
+        key = {"Authorization": "Bearer " + SECRET}
+        self.assertEqual(server.post("/heed/translate", {"text": "ein hund", "beam": 0}, key)[0], 400)
+        self.assertEqual(server.post("/heed/translate", {"text": "ein hund"}, key)[0], 200)
+        self.assertEqual(server.post("/heed/translate", {"text": "ein hund"}, key)[0], 429)
+        self.assertEqual(server.post("/heed/translate", {"text": "ein hund"})[0], 401)
+        self.assertEqual(server.request("GET", "/nothing", headers=key)[0], 404)
+        counted = lambda: sorted(line for line in server.get("/metrics")[1].decode().splitlines()
+                                 if line.startswith("heed_refusals_total{"))
+        # The one that had a model is counted after its answer.
+        self.assert_soon(lambda: len(counted()) == 4, 5.0)
+        self.assertEqual(counted(), [f'heed_refusals_total{{reason="{reason}",model="{model}"}} 1' for reason, model in
+                                     (("bad_request", "t"), ("no_key", ""), ("not_found", ""), ("quota", ""))])
 
     def test_models_make_room_for_others(self):
         size = sum(file.stat().st_size for file in self.translator.iterdir() if file.is_file())
@@ -299,6 +439,7 @@ administers = true
             self.assertEqual(server.request("DELETE", f"/heed/models/{path}", headers=headers)[0], status, path)
 
     def test_wrong_settings_are_refused_before_it_listens(self):
+        model = f'[model.t]\npath = "{self.translator}"\n'
         for text, mentions in ((f'[model.t]\npath = "{self.path}/nothing"\n', ("nothing",)),
                                ("[model.t]\n", ("serve.toml", "[model.t] has no path")),
                                ('[server]\nlisten = 3\n', ("serve.toml:2", "listen must be a text")),
@@ -307,6 +448,13 @@ administers = true
                                (f'[model.t]\npath = "{self.translator}"\n[limits]\nrequests = 0\n', ("requests is 0",)),
                                (f'[model.t]\npath = "{self.translator}"\n[server]\nlisten = "nowhere"\n',
                                 ("'nowhere' is not an address",)),
+                               (model + "prefix_bytes = -5\n", ("prefix_bytes is -5",)),
+                               (model + 'languages = ["de"]\n', ("[model.t]", "one language")),
+                               (model + 'languages = ["=x", "de"]\n', ("[model.t]", "'=x'")),
+                               (model + 'source_language = "de"\n', ("[model.t]", "target_language")),
+                               (model + f'[key.a]\nsecret = "{SECRET}"\n[key.b]\nsecret = "{SECRET}"\n', ("[key.b]", "another key")),
+                               (model + '[server]\norigins = ["x y"]\n', ("'x y'",)),
+                               (model + '[server]\norigins = ["https://a.b/c"]\n', ("'https://a.b/c'",)),
                                ("[a\n", ("serve.toml:1",))):
             self.assert_refused("serve", "--config", self.config(text), mentions=mentions)
         self.assert_refused("serve", mentions=("there is no model",))

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <numeric>
 
@@ -34,7 +35,9 @@ class SafeTensorsFile : public testing::Test {
     put_raw(with_length(header) + std::string(data_bytes, '\0'));
   }
 
+  // A new file: some file systems write one out at once that was emptied and written again.
   void put_raw(std::string_view content) const {
+    std::filesystem::remove(path_);
     const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path_.c_str(), "wb"), std::fclose);
     ASSERT_EQ(std::fwrite(content.data(), 1, content.size(), file.get()), content.size());
   }

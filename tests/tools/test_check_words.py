@@ -28,6 +28,7 @@ class CheckWords(unittest.TestCase):
 
     def test_a_comment_begins_with_a_sentence(self):
         self.assertEqual(self.run_on("src/text/a.h", "// Of the last call.\nint calls;\n")[0], 1)
+        self.assertEqual(self.run_on("tests/a_test.cpp", "// Of the last call.\nint calls;\n")[0], 1)
         self.assertEqual(self.run_on("src/text/a.h", "// Calls so far.\nint calls;  // Of all: none\n")[0], 0)
 
     def test_a_weight_is_asked_for_its_place_and_not_for_its_name(self):

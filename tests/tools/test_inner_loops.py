@@ -1,5 +1,7 @@
 """bench/inner_loops counts a loop's instructions, and bench/loop_table makes a table of that."""
 
+import importlib.machinery
+import importlib.util
 import os
 import pathlib
 import re
@@ -10,6 +12,9 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(os.environ.get("HEED_SOURCE_DIR", pathlib.Path(__file__).parents[2]))
+LOADER = importlib.machinery.SourceFileLoader("loop_table", str(ROOT / "bench" / "loop_table"))
+LOOP_TABLE = importlib.util.module_from_spec(importlib.util.spec_from_loader("loop_table", LOADER))
+LOADER.exec_module(LOOP_TABLE)
 # In assembly, so that no compiler changes what is to be counted.
 X86 = """
 .globl sum
@@ -45,6 +50,11 @@ class InnerLoops(unittest.TestCase):
     def test_loops_without_products_and_other_functions_are_left_out(self):
         self.assertEqual(self.count("vfmadd"), "")
         self.assertEqual(self.count("imul", "other"), "")
+
+    def test_the_table_names_files_that_are_there(self):
+        files = {file for _, cells in LOOP_TABLE.ROWS for cell in cells for _, file, _ in cell}
+        kernels = ROOT / "src" / "kernels" / "cpu"
+        self.assertEqual([file for file in files if not (kernels / f"{file}.cpp").is_file()], [])
 
     @unittest.skipUnless(shutil.which("aarch64-linux-gnu-g++"), "g++-aarch64-linux-gnu is not installed")
     def test_the_table_is_of_compiled_kernels(self):

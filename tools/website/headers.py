@@ -47,9 +47,9 @@ def is_complete(code):
 def name_of(code):
     """What a declaration declares."""
     bare = " ".join(without_noise(code).split())
-    patterns = (r"^#define (\w+)", r"^using (\w+)\s*=", r"^typedef [^;]*\(\*(\w+)\)", r"^typedef .*?(\w+);$",
-                r"^(?:template <[^{;]*?> )?(?:class|struct|enum class|enum) (\w+)", r"\b(operator\S+?)\(", r"\b(\w+)\(",
-                r"\b(\w+)\s*(?:=|\{|;)")
+    patterns = (r"^#define (\w+)", r"^(?:template <[^{;]*?> )?using (\w+)\s*=", r"^typedef [^;]*\(\*(\w+)\)",
+                r"^typedef .*?(\w+);$", r"^(?:template <[^{;]*?> )?(?:class|struct|enum class|enum) (\w+)",
+                r"\b(operator\S+?)\(", r"\b(\w+)\(", r"\b(\w+)\s*(?:=|\{|;)")
     return next(found[1] for pattern in patterns if (found := re.search(pattern, bare)))
 
 

@@ -1,5 +1,5 @@
 // What a model is: its drawing, its weights, how it was trained.
-import {getJson} from './service.js';
+import {authorization, getJson, getText} from './service.js';
 import {addFold, addTable, byId, fail} from './parts.js';
 import {Chart} from './chart.js';
 import {languageName} from './words.js';
@@ -92,6 +92,19 @@ function curveOf(events) {
   });
 }
 
+// A link would not send the key.
+async function save(event, path) {
+  event.preventDefault();
+  try {
+    const address = URL.createObjectURL(new Blob([await getText(path)], {type: 'text/html'}));
+    const link = Object.assign(document.createElement('a'), {href: address, download: `${model.name}.html`});
+    link.click();
+    URL.revokeObjectURL(address);
+  } catch (error) {
+    fail(error);
+  }
+}
+
 async function read() {
   fail(null);
   byId('model-name').textContent = model.name;
@@ -103,10 +116,11 @@ async function read() {
     const about = await getJson('heed/describe/' + encodeURIComponent(model.name));
     if (wanted !== model) return;
     const lead = byId('model-lead');
-    if (about.summary) lead.textContent += `: ${about.summary}`;
     if (about.report) {
       lead.append(' · ');
-      make(lead, 'a', {href: about.report}, 'training report');
+      const path = 'heed/report/' + encodeURIComponent(model.name);
+      const link = make(lead, 'a', {href: path, target: '_blank'}, 'training report');
+      if (authorization().Authorization) link.addEventListener('click', event => save(event, path));
     }
     drawFigures(about);
     for (const note of about.notes || []) make(box, 'p', {class: 'hint'}, note);

@@ -17,8 +17,8 @@ const tasks = {
   classify: {
     name: 'Labels', about: 'The probability of each label, line by line.',
     pairsAbout: 'The probability of each label of two texts, which a tab or “|” separates, line by line.',
-    has: one => one.columns && (one.labels.length > 0 || answers('heed/classify', {model: one.name, ...(one.columns === 'pair' ? {pairs: [['a', 'b']]} : {texts: ['a']})})),
-    ask: lines => ['heed/classify', model.columns === 'pair' ? {pairs: lines.map(asPair)} : {texts: lines}],
+    has: one => one.task === 'classify',
+    ask: lines => ['heed/classify', readsPairs(model, lines) ? {pairs: lines.map(asPair)} : {texts: lines}],
     draw(lines, answer) {
       answer.results.forEach((result, i) => {
         make(box, 'h4', {}, lines[i]);
@@ -34,7 +34,7 @@ const tasks = {
   },
   tag: {
     name: 'Tags', about: 'A label for each word.',
-    has: one => one.labels.length > 0 && !one.columns,
+    has: one => one.task === 'tag',
     ask: lines => ['heed/tag', {sentences: lines.map(wordsOf)}],
     draw(lines, answer) {
       answer.results.forEach((labels, i) => {
@@ -52,7 +52,7 @@ const tasks = {
   },
   fill: {
     name: 'Blanks', about: 'Words for each blank; write a blank as ___.',
-    has: async one => one.labels.length === 0 && await maskOf(one) !== '',
+    has: one => one.task === 'masked-lm' && Boolean(one.mask),
     ask: lines => ['heed/fill', {texts: lines.filter(line => line.includes('___')).map(line => line.replace(/_{3,}/g, model.mask)), top: 8}],
     skips: lines => !lines.some(line => line.includes('___')),
     draw(lines, answer) {
@@ -84,22 +84,15 @@ const examples = {
 
 const wordsOf = line => segmentsOf(line).filter(segment => segment.isWord).map(segment => segment.text);
 
+const betweenTexts = /\t|\s*\|\s*/;
+
 function asPair(line) {
-  const [first, ...rest] = line.split(/\t|\s*\|\s*/);
+  const [first, ...rest] = line.split(betweenTexts);
   return [first, rest.join(' ')];
 }
 
-// Whether the model answers such a question at all: asked where the list of models does not say.
-function answers(path, body) { return post(path, body).then(() => true, () => false); }
-
-// How the model's masks are written; empty where it has none.
-async function maskOf(one) {
-  if (one.mask === undefined) {
-    one.mask = '';
-    for (const mask of ['<mask>', '[MASK]']) if (!one.mask && await answers('heed/fill', {model: one.name, texts: [mask]})) one.mask = mask;
-  }
-  return one.mask || '';
-}
+// An imported model does not say what it reads: then the lines do.
+const readsPairs = (one, lines) => one.columns ? one.columns === 'pair' : lines.every(line => betweenTexts.test(line));
 
 function bar(list, name, value, words) {
   const line = make(list, 'li');

@@ -9,12 +9,12 @@
 namespace heed::python {
 namespace {
 
-using Handle = Held<Encoder>;
+using HeldEncoder = Held<Encoder>;
 
 std::string text_name(size_t i) { return "texts[" + std::to_string(i) + "]"; }
 std::string sentence_name(size_t i) { return "sentences[" + std::to_string(i) + "]"; }
 
-py::object encode(const Handle& held, const py::object& texts, const py::object& batch_size,
+py::object encode(const HeldEncoder& held, const py::object& texts, const py::object& batch_size,
                   const py::object& normalize_embeddings, const py::object& pooling, const py::object& prompt,
                   const py::object& prompt_name) {
   const Encoder& encoder = held.get();
@@ -89,14 +89,14 @@ void expect(LossExample& example, const Encoder& encoder, const py::object& expe
   }
 }
 
-LossExample example_of(const Encoder& encoder, const py::object& pair, const std::string& name) {
+LossExample example_of_text(const Encoder& encoder, const py::object& pair, const std::string& name) {
   const auto [text, expected] = two_of(pair, name);
   LossExample example{.tokens = tokens_of(encoder, text, name + ", text"), .target = {}, .expected = {}, .values = {}};
   expect(example, encoder, expected, name + ", expected");
   return example;
 }
 
-constexpr const char* kGradients = R"(The loss of pairs (text, expected), and its gradients.
+constexpr const char* kEncoderGradients = R"(The loss of pairs (text, expected), and its gradients.
 
 A text is as forward() takes it. Expected is a label or its number; of a model that labels words or fills masks, a
 number for each token, negative where nothing is predicted; of several labels, 0 or 1 for each; of a number, that.
@@ -106,13 +106,13 @@ In f32, without dropout; the weights are opened anew in each call.)";
 }  // namespace
 
 void add_encoder(py::module_& module) {
-  py::class_<Handle> type(
+  py::class_<HeldEncoder> type(
       module, "Encoder",
       "A model that reads texts: for embeddings one of any kind; with a head, for labels or masked words.");
   type.def(py::init([](const py::object& model, const py::object& compute_type, const py::object& threads,
                        const py::object& device) {
-             return std::make_unique<Handle>(path_of(model, "model"),
-                                             inference_options(compute_type, threads, device, py::str("auto")));
+             return std::make_unique<HeldEncoder>(path_of(model, "model"),
+                                                  inference_options(compute_type, threads, device, py::str("auto")));
            }),
            py::arg("model"), py::kw_only(), py::arg("compute_type") = "auto", py::arg("threads") = 0,
            py::arg("device") = "cpu")
@@ -121,7 +121,7 @@ void add_encoder(py::module_& module) {
            py::arg("prompt") = py::none(), py::arg("prompt_name") = py::none())
       .def(
           "classify",
-          [](const Handle& held, const py::object& texts) {
+          [](const HeldEncoder& held, const py::object& texts) {
             const Encoder& encoder = held.get();
             const Texts read = texts_of(texts, "texts");
             std::vector<TextLabels> found;
@@ -138,7 +138,7 @@ void add_encoder(py::module_& module) {
           py::arg("texts"))
       .def(
           "tag",
-          [](const Handle& held, const py::object& sentences) {
+          [](const HeldEncoder& held, const py::object& sentences) {
             const Encoder& encoder = held.get();
             if (!is_list(sentences)) {
               refuse_type("sentences", "a list of lists of str", sentences);
@@ -157,7 +157,7 @@ void add_encoder(py::module_& module) {
           "A label for each word of each sentence, which is a list of words.", py::arg("sentences"))
       .def(
           "fill",
-          [](const Handle& held, const py::object& texts, const py::object& top, const py::object& mask) {
+          [](const HeldEncoder& held, const py::object& texts, const py::object& top, const py::object& mask) {
             const Encoder& encoder = held.get();
             const Texts read = texts_of(texts, "texts");
             const FillOptions options{.top = value_of<int>(top, "top"), .mask = value_of<std::string>(mask, "mask")};
@@ -186,10 +186,10 @@ void add_encoder(py::module_& module) {
           },
           "For each mask of each text the likeliest words: dicts of token, id, score and the whole sequence.",
           py::arg("texts"), py::kw_only(), py::arg("top") = 5, py::arg("mask") = "")
-      .def_property_readonly("mask", [](const Handle& held) { return held.get().mask(); })
-      .def_property_readonly("labels", [](const Handle& held) { return held.get().labels(); })
-      .def_property_readonly("embedding_width", [](const Handle& held) { return held.get().embedding_width(); });
-  add_gradients(type, kGradients, &example_of);
+      .def_property_readonly("mask", [](const HeldEncoder& held) { return held.get().mask(); })
+      .def_property_readonly("labels", [](const HeldEncoder& held) { return held.get().labels(); })
+      .def_property_readonly("embedding_width", [](const HeldEncoder& held) { return held.get().embedding_width(); });
+  add_gradients(type, kEncoderGradients, &example_of_text);
   add_properties(type);
   add_forward_of_text(type);
   add_attention_of_text(type, "encoder", [](const Encoder& encoder, const std::string& text, const auto& request) {

@@ -17,9 +17,9 @@ struct GenerationResult {
   std::vector<std::string> finish_reasons;
 };
 
-class Callback final : public GenerationListener {
+class GenerationCallback final : public GenerationListener {
  public:
-  Callback(const py::object& callable, CallbackFailure& failure, std::stop_source& stop)
+  GenerationCallback(const py::object& callable, CallbackFailure& failure, std::stop_source& stop)
       : callable_(callable), failure_(failure), stop_(stop) {}
 
   void on_piece(const Text& text, std::string_view piece) override {
@@ -36,7 +36,7 @@ class Callback final : public GenerationListener {
   std::stop_source& stop_;
 };
 
-using Handle = Held<Generator>;
+using HeldGenerator = Held<Generator>;
 
 GenerationOptions options_of(const Generator& generator, NamedArguments& arguments) {
   GenerationOptions options = generator.with_defaults();
@@ -64,7 +64,7 @@ GenerationOptions options_of(const Generator& generator, NamedArguments& argumen
   return options;
 }
 
-py::object generate(const Handle& held, const Texts& prompts, PromptMarks marks, const py::kwargs& given) {
+py::object generate(const HeldGenerator& held, const Texts& prompts, PromptMarks marks, const py::kwargs& given) {
   const Generator& generator = held.get();
   NamedArguments arguments(given);
   GenerationOptions options = options_of(generator, arguments);
@@ -75,7 +75,7 @@ py::object generate(const Handle& held, const Texts& prompts, PromptMarks marks,
   std::vector<std::vector<Completion>> found;
   run_call([&](const Interruption& interruption, std::stop_source& stop) {
     options.interruption = interruption;
-    Callback listener(callback, failure, stop);
+    GenerationCallback listener(callback, failure, stop);
     found = generator.generate(prompts.all, options, callback.is_none() ? nullptr : &listener,
                                [](size_t i) { return "prompts[" + std::to_string(i) + "]"; });
   });
@@ -104,7 +104,7 @@ text matches), choices (of which each text is one).
 callback is called with the prompt's number, the text's, and each new piece; what it raises stops the call and is raised
 again, and a true value ends the texts where they are.)";
 
-LossExample example_of(const Generator& generator, const py::object& text, const std::string& name) {
+LossExample example_of_line(const Generator& generator, const py::object& text, const std::string& name) {
   return {.tokens = tokens_of(generator, text, name), .target = {}, .expected = {}, .values = {}};
 }
 
@@ -123,24 +123,24 @@ void add_generator(py::module_& module) {
       .def("__repr__", [](const GenerationResult& result) {
         return "GenerationResult(" + std::string(py::repr(py::cast(result.texts))) + ")";
       });
-  py::class_<Handle> type(module, "Generator",
-                          "A language model, from its directory or from another program's model; see Translator.");
+  py::class_<HeldGenerator> type(
+      module, "Generator", "A language model, from its directory or from another program's model; see Translator.");
   type.def(py::init([](const py::object& model, const py::object& compute_type, const py::object& threads,
                        const py::object& device, const py::object& cache) {
-             return std::make_unique<Handle>(path_of(model, "model"),
-                                             inference_options(compute_type, threads, device, cache), DraftOptions{});
+             return std::make_unique<HeldGenerator>(
+                 path_of(model, "model"), inference_options(compute_type, threads, device, cache), DraftOptions{});
            }),
            py::arg("model"), py::kw_only(), py::arg("compute_type") = "auto", py::arg("threads") = 0,
            py::arg("device") = "cpu", py::arg("cache") = "auto")
       .def(
           "generate",
-          [](const Handle& held, const py::object& prompts, const py::kwargs& given) {
+          [](const HeldGenerator& held, const py::object& prompts, const py::kwargs& given) {
             return generate(held, texts_of(prompts, "prompts"), PromptMarks::added, given);
           },
           kGenerate, py::arg("prompts"))
       .def(
           "_chat",
-          [](const Handle& held, const py::list& messages, const py::kwargs& given) {
+          [](const HeldGenerator& held, const py::list& messages, const py::kwargs& given) {
             const ChatFormat format(held.directory());
             std::vector<ChatMessage> all;
             for (const py::handle message : messages) {
@@ -153,18 +153,20 @@ void add_generator(py::module_& module) {
           py::arg("messages"))
       .def(
           "perplexity",
-          [](const Handle& held, const py::object& text) {
+          [](const HeldGenerator& held, const py::object& text) {
             const Generator& generator = held.get();
             const auto read = value_of<std::string>(text, "text");
             Perplexity found;
-            run_call([&](const Interruption&, std::stop_source&) { found = generator.perplexity(read); });
+            run_call([&](const Interruption& interruption, std::stop_source&) {
+              found = generator.perplexity(read, {.interruption = interruption});
+            });
             return found.perplexity;
           },
           "How well the model predicts a text: e to the mean of -log p of its tokens.", py::arg("text"));
   add_gradients(type,
                 "The loss of texts, as forward() takes them, and its gradients: each token but the first is predicted."
                 "\n\nIn f32, without dropout; the weights are opened anew in each call.",
-                &example_of);
+                &example_of_line);
   add_properties(type);
   add_forward_of_text(type);
   add_attention_of_text(type, "decoder", [](const Generator& generator, const std::string& text, const auto& request) {

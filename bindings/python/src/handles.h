@@ -21,7 +21,11 @@ void add_properties(py::class_<Held<Model>>& type) {
 template <class Compute>
 py::dict attention_of(const AttentionRequest& request, const Compute& compute) {
   TextAttention found;
-  run_call([&](const Interruption&, std::stop_source&) { found = compute(request); });
+  run_call([&](const Interruption& interruption, std::stop_source&) {
+    AttentionRequest stoppable = request;
+    stoppable.interruption = interruption;
+    found = compute(stoppable);
+  });
   return attention_dict(found, request);
 }
 

@@ -22,7 +22,7 @@ struct Gradients {
   py::dict gradients;
 };
 
-// Of no array, one with as many axes and no numbers.
+// Where there are no numbers, an array with as many axes.
 py::object numpy_of(NumberArray&& array, size_t axes) {
   std::vector<py::ssize_t> shape(array.shape.begin(), array.shape.end());
   shape.resize(std::max(shape.size(), axes), 0);

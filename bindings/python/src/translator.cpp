@@ -17,9 +17,9 @@ struct TranslationResult {
 };
 
 // Tells a Python callable of each line's translation as it grows.
-class Callback final : public TranslationListener {
+class TranslationCallback final : public TranslationListener {
  public:
-  Callback(const py::object& callable, CallbackFailure& failure, std::stop_source& stop)
+  TranslationCallback(const py::object& callable, CallbackFailure& failure, std::stop_source& stop)
       : callable_(callable), failure_(failure), stop_(stop) {}
 
   void on_piece(size_t line, std::string_view piece) override {
@@ -115,7 +115,7 @@ py::object translate(const Held<Translator>& held, const py::object& texts, cons
     run_call([&](const Interruption& interruption, std::stop_source& stop) {
       TranslationOptions search = options.search;
       search.interruption = interruption;
-      Callback listener(options.callback, failure, stop);
+      TranslationCallback listener(options.callback, failure, stop);
       const LineName name = [](size_t i) { return "texts[" + std::to_string(i) + "]"; };
       found = translator.translate(lines.all, search, name, tells ? &listener : nullptr);
       for (size_t i = 0; options.returns_attention && i < found.size(); ++i) {
@@ -176,7 +176,7 @@ py::object forward(const Held<Translator>& held, const py::object& source, const
   return forward_result(std::move(result), std::move(tokens));
 }
 
-LossExample example_of(const Translator& translator, const py::object& pair, const std::string& name) {
+LossExample example_of_pair(const Translator& translator, const py::object& pair, const std::string& name) {
   const auto [source, target] = two_of(pair, name);
   PairTokens tokens = tokens_of(translator, source, target, name + ", ");
   return {.tokens = std::move(tokens.source), .target = std::move(tokens.target), .expected = {}, .values = {}};
@@ -212,7 +212,8 @@ decoder reads first. Results name what was read.
 
 output_attentions, output_hidden_states: adds those of every layer)";
 
-constexpr const char* kGradients = R"(The loss of pairs (source, target), as forward() takes them, and its gradients.
+constexpr const char* kTranslatorGradients =
+    R"(The loss of pairs (source, target), as forward() takes them, and its gradients.
 
 In f32, without dropout and label smoothing; the weights are opened anew in each call.)";
 
@@ -232,20 +233,20 @@ void add_translator(py::module_& module) {
       .def("__repr__", [](const TranslationResult& result) {
         return "TranslationResult(" + std::string(py::repr(py::cast(result.hypotheses))) + ")";
       });
-  using Handle = Held<Translator>;
-  py::class_<Handle> type(module, "Translator", kClass);
+  using HeldTranslator = Held<Translator>;
+  py::class_<HeldTranslator> type(module, "Translator", kClass);
   type.def(py::init([](const py::object& model, const py::object& compute_type, const py::object& threads,
                        const py::object& device, const py::object& cache, const py::object& shortlist) {
-             return std::make_unique<Handle>(path_of(model, "model"),
-                                             inference_options(compute_type, threads, device, cache), DraftOptions{},
-                                             path_or_empty(shortlist, "shortlist"));
+             return std::make_unique<HeldTranslator>(path_of(model, "model"),
+                                                     inference_options(compute_type, threads, device, cache),
+                                                     DraftOptions{}, path_or_empty(shortlist, "shortlist"));
            }),
            py::arg("model"), py::kw_only(), py::arg("compute_type") = "auto", py::arg("threads") = 0,
            py::arg("device") = "cpu", py::arg("cache") = "auto", py::arg("shortlist") = py::none())
       .def("translate", &translate, kTranslate, py::arg("texts"))
       .def(
           "score",
-          [](const Handle& held, const py::object& sources, const py::object& targets) {
+          [](const HeldTranslator& held, const py::object& sources, const py::object& targets) {
             const Translator& translator = held.get();
             const Texts from = texts_of(sources, "sources"), to = texts_of(targets, "targets");
             if (from.all.size() != to.all.size()) {
@@ -253,10 +254,11 @@ void add_translator(py::module_& module) {
                                     std::to_string(from.all.size()) + " sources");
             }
             std::vector<PairScore> found;
-            run_call([&](const Interruption&, std::stop_source&) {
-              found =
-                  translator.score({from.all, to.all}, {[](size_t i) { return "sources[" + std::to_string(i) + "]"; },
-                                                        [](size_t i) { return "targets[" + std::to_string(i) + "]"; }});
+            run_call([&](const Interruption& interruption, std::stop_source&) {
+              found = translator.score({from.all, to.all},
+                                       {[](size_t i) { return "sources[" + std::to_string(i) + "]"; },
+                                        [](size_t i) { return "targets[" + std::to_string(i) + "]"; }},
+                                       {}, interruption);
             });
             std::vector<double> scores;
             scores.reserve(found.size());
@@ -270,7 +272,7 @@ void add_translator(py::module_& module) {
           py::arg("targets"))
       .def(
           "attention",
-          [](const Handle& held, const py::object& source, const py::object& target, const py::object& kind,
+          [](const HeldTranslator& held, const py::object& source, const py::object& target, const py::object& kind,
              const py::object& layers, const py::object& heads, const py::object& norms) {
             const Translator& translator = held.get();
             const auto from = value_of<std::string>(source, "source"), to = value_of<std::string>(target, "target");
@@ -288,11 +290,11 @@ void add_translator(py::module_& module) {
            py::arg("output_attentions") = false, py::arg("output_hidden_states") = false)
       .def(
           "source_tokens",
-          [](const Handle& held, const py::object& text) {
+          [](const HeldTranslator& held, const py::object& text) {
             return held.get().source_pieces(value_of<std::string>(text, "text"));
           },
           "The tokens of a text as the model reads them.", py::arg("text"));
-  add_gradients(type, kGradients, &example_of);
+  add_gradients(type, kTranslatorGradients, &example_of_pair);
   add_properties(type);
 }
 

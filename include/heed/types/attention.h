@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "heed/types/interruption.h"
 #include "heed/types/names.h"
+#include "heed/types/sharing.h"
 
 namespace heed {
 
@@ -25,6 +27,8 @@ struct AttentionRequest {
   // Maps with more rows or columns than this are made smaller: each number is then the largest of several neighbours.
   // 0: they are left as they are.
   int64_t at_most = 0;
+  Interruption interruption = {};  // takes effect between two layers
+  Sharing sharing = {};
 };
 
 // Row by row: how much each token of the rows attends to each of the columns.
@@ -39,7 +43,8 @@ struct TextAttention {
   // Tokens as the tokenizer shows them. A row of a decoder is the step that writes it; its own columns begin with what
   // it reads before it writes.
   std::vector<std::string> rows, columns;
-  int64_t layers = 0, heads = 0;   // that the model has
+  int64_t tokens = 0;              // that the model read
+  int64_t layers = 0, heads = 0;   // that it has
   std::vector<AttentionMap> maps;  // layer by layer, head by head
 };
 

@@ -60,6 +60,7 @@ class MapTaker {
                          given, kMostGiven);
   }
 
+  void require_uninterrupted() const { heed::require_uninterrupted(state_of(request_.interruption), "attention"); }
   bool wants(size_t layer) const { return is_in(request_.layers, static_cast<int64_t>(layer)); }
   ValueNorms norms() const {
     return request_.norms == AttentionNorms::computed ? ValueNorms::wanted : ValueNorms::left_out;
@@ -112,6 +113,7 @@ class MapTaker {
 template <class Run>
 void read_layers(MapTaker& taker, size_t layers, AttentionKind kind, Stream stream, Run run) {
   for (size_t layer = 0; layer < layers; ++layer) {
+    taker.require_uninterrupted();
     AttentionMaps maps{.self = {}, .cross = {}, .wanted = taker.norms()};
     const bool is_wanted = taker.wants(layer);
     stream = run(stream, LayerRange{layer, layer + 1},
@@ -145,6 +147,7 @@ TextAttention attention_of_pair(const Inference& inference, const TranslationTok
   found.rows = is_encoder ? pieces_of(tokenizers.source, source) : pieces_of(tokenizers.target, written);
   found.columns =
       request.kind == AttentionKind::decoder ? pieces_of(tokenizers.target, fed) : pieces_of(tokenizers.source, source);
+  found.tokens = std::ssize(source) + (is_encoder ? 0 : std::ssize(fed));
   const SourceSequences sources({source});
   const TargetSequences targets({fed});
   Pass pass = Pass::infer(inference.backend, inference.storage);
@@ -170,6 +173,7 @@ TextAttention attention_of_text(const Inference& inference, const Tokenizer& tok
                        name_among(kAttentionKindNames, kind));
   TextAttention found;
   found.rows = found.columns = pieces_of(tokenizer, {ids.begin(), ids.end()});
+  found.tokens = std::ssize(ids);
   Pass pass = Pass::infer(inference.backend, inference.storage);
   const SelfAttentionStack& stack =
       is_encoder ? inference.model.encoder_only().stack() : inference.model.causal_lm().stack();

@@ -48,6 +48,17 @@ std::string became(const ForeignWeights::Conversion& made) {
                      made.relative_error);
 }
 
+// What is passed over. A model may be inspected without its tokenizer.
+std::vector<std::string> notes_of(const std::string& path, const ForeignModel& foreign) {
+  try {
+    return foreign_notes(foreign, read_foreign_tokenizers(path, foreign));
+  } catch (const Error& error) {
+    std::vector<std::string> notes = foreign_notes(foreign, {});
+    notes.push_back(fmt::format("no tokenizer: {}", error.what()));
+    return notes;
+  }
+}
+
 InspectedModel inspected_foreign_model(const std::string& path) {
   const ForeignModel foreign = read_foreign_model(path);
   InspectedModel model;
@@ -58,7 +69,7 @@ InspectedModel inspected_foreign_model(const std::string& path) {
     model.notes.push_back(
         fmt::format("{}: {} = {}{}", origin.file, origin.key, origin.value, origin.is_default ? " (default)" : ""));
   }
-  const std::vector<std::string> notes = foreign.notes();
+  const std::vector<std::string> notes = notes_of(path, foreign);
   model.notes.insert(model.notes.end(), notes.begin(), notes.end());
   for (const ForeignWeights::Conversion& made : model.foreign->conversions()) {
     model.notes.push_back(fmt::format("{} matri{} in {} {}", made.tensors, made.tensors == 1 ? "x" : "ces",

@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kLinesAtOnce = 1000;   // translated together: enough to batch them by length
-constexpr int64_t kLinesOfPart = 2000;  // of the text; what a stopped process loses at most
+constexpr int64_t kLinesOfFile = 2000;  // of the text; what a stopped process loses at most
 
 // The lines of one of several chunks, and what they become: a source and a target for each translation.
 struct LinesToTranslate {
@@ -35,43 +35,45 @@ struct TranslatedPairs {
   }
 };
 
-// The files of the parts that are complete, and of the one that is being made. A part is complete when its target is
-// there, which is written last.
-class PartsOfText {
+// The translated lines in pairs of files, a source and a target, and those that no file has yet. A pair is complete when
+// its target is there, which is written last.
+class TranslatedFiles {
  public:
-  explicit PartsOfText(fs::path folder) : folder_(std::move(folder)) {
+  explicit TranslatedFiles(fs::path folder) : folder_(std::move(folder)) {
     while (fs::exists(file("target", complete_))) {
       ++complete_;
     }
   }
 
-  int64_t lines() const { return complete_ * kLinesOfPart; }
+  int64_t lines() const { return complete_ * kLinesOfFile; }
 
   void add(const TranslatedPairs& pairs) {
     lines_ += pairs.lines;
     source_ += pairs.source;
     target_ += pairs.target;
-    if (lines_ == kLinesOfPart) {
+    if (lines_ == kLinesOfFile) {
       write();
     }
   }
 
-  // One file of each side, of all parts, which stay until the stage is marked as finished.
+  // Joins the files of each side into one. They stay until the stage is marked as finished.
   void join(const fs::path& stage) {
     if (lines_ > 0) {
       write();
     }
     for (const std::string side : {"source", "target"}) {
       AtomicFile whole(stage / side);
-      for (int64_t part = 0; part < complete_; ++part) {
-        whole.write(read_file(file(side, part)));
+      for (int64_t number = 0; number < complete_; ++number) {
+        whole.write(read_file(file(side, number)));
       }
       whole.commit();
     }
   }
 
  private:
-  fs::path file(const std::string& side, int64_t part) const { return folder_ / fmt::format("{}-{:06}", side, part); }
+  fs::path file(const std::string& side, int64_t number) const {
+    return folder_ / fmt::format("{}-{:06}", side, number);
+  }
 
   void write() {
     fs::create_directories(folder_);
@@ -84,12 +86,12 @@ class PartsOfText {
   }
 
   fs::path folder_;
-  int64_t complete_ = 0;  // parts
-  int64_t lines_ = 0;     // of the part that is being made
+  int64_t complete_ = 0;  // pairs of files
+  int64_t lines_ = 0;     // that no file has yet
   std::string source_, target_;
 };
 
-// The text in chunks, none of which is in two parts.
+// The text in chunks, none of which is in two files.
 class ChunksOfText {
  public:
   ChunksOfText(const std::string& file, int64_t skipped) : reader_(file) {
@@ -99,7 +101,7 @@ class ChunksOfText {
 
   std::optional<LinesToTranslate> next() {
     const int64_t first = next_;
-    std::vector<std::string> lines = take(kLinesOfPart - next_ % kLinesOfPart);
+    std::vector<std::string> lines = take(kLinesOfFile - next_ % kLinesOfFile);
     return lines.empty() ? std::nullopt : std::optional(LinesToTranslate{first, std::move(lines)});
   }
 
@@ -150,25 +152,25 @@ StageEnd run_translate_stage(const RecipeStage& stage, const StagesFolder& folde
   const Translator translator(
       model, {.precision = stage.translate.precision, .threads = options.threads, .device = options.device});
   translator.translate({}, stage.translate.options);  // refuses options that make no sense
-  PartsOfText parts(parts_of(folder, stage));
+  TranslatedFiles files(parts_of(folder, stage));
   std::optional<ChunksOfText> text;
   bool stopped = false;
   means.listener.on_start();  // from here on there is something to keep
   share_work(SharedWork<LinesToTranslate, TranslatedPairs>{
       .next = [&]() -> std::optional<LinesToTranslate> {
         if (!text) {
-          text.emplace(stage.translate.input, parts.lines());
+          text.emplace(stage.translate.input, files.lines());
         }
         stopped = stopped || means.listener.wants_to_stop();
         return stopped ? std::nullopt : text->next();
       },
       .work = [&](const LinesToTranslate& chunk) { return translated(translator, stage.translate, chunk); },
-      .take = [&](const TranslatedPairs& pairs) { parts.add(pairs); }});
+      .take = [&](const TranslatedPairs& pairs) { files.add(pairs); }});
   if (agreed(means.ranks, stopped)) {
     return StageEnd::stopped;
   }
   if (means.ranks.is_first()) {
-    parts.join(folder.of(stage.name));
+    files.join(folder.of(stage.name));
   }
   return StageEnd::finished;
 }

@@ -144,7 +144,8 @@ Perplexity Generator::perplexity(const std::string& text, const PerplexityOption
   }
   const std::vector<int32_t> ids = ids_of(tokens);
   require<FormatError>(ids.size() >= 2, where, "{} token{}, too few to predict one from another", count, plural(count));
-  const std::vector<double> nats = surprisals(state_->scheduler.inference(), state_->scheduler.lanes(), ids, windows);
+  const std::vector<double> nats = surprisals(state_->scheduler.inference(), state_->scheduler.lanes(), ids, windows,
+                                              options.interruption, options.sharing);
   Perplexity result{.tokens = count, .bytes = static_cast<int64_t>(text.size()), .each = {}};
   double sum = 0.0;
   for (const double of_token : nats) {
@@ -166,9 +167,10 @@ LikelyTokens Generator::next_tokens(const std::string& prompt, int64_t count, co
                                     const std::string& where) const {
   const StoredModel& stored = state_->models.first();
   LikelyTokens found{.prompt = tokens(prompt, options, where), .tokens = {}};
-  state_->scheduler.lanes().run(1, [&](size_t /*task*/, Backend& backend) {
+  const auto read = [&](size_t /*task*/, Backend& backend) {
     found.tokens = likely_tokens(state_->scheduler.inference().on(backend), stored.text(), found.prompt, count);
-  });
+  };
+  state_->scheduler.lanes().run(1, read, options.interruption, options.sharing);
   return found;
 }
 
@@ -177,9 +179,10 @@ TextAttention Generator::attention(const std::string& prompt, const AttentionReq
   const StoredModel& stored = state_->models.first();
   const std::vector<int32_t> ids = tokens(prompt, options, where);
   TextAttention found;
-  state_->scheduler.lanes().run(1, [&](size_t /*task*/, Backend& backend) {
+  const auto read = [&](size_t /*task*/, Backend& backend) {
     found = attention_of_text(state_->scheduler.inference().on(backend), stored.text(), Sequences({ids}), ids, request);
-  });
+  };
+  state_->scheduler.lanes().run(1, read, request.interruption, request.sharing);
   return found;
 }
 

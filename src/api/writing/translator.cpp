@@ -118,9 +118,10 @@ TextAttention Translator::attention(const std::string& line, const std::string& 
                                     const AttentionRequest& request, const LanguagePair& languages) const {
   const PairTokens read = tokens(line, translation, languages);
   TextAttention found;
-  state_->scheduler.lanes().run(1, [&](size_t /*task*/, Backend& backend) {
+  const auto attend = [&](size_t /*task*/, Backend& backend) {
     found = attention_of_pair(state_->scheduler.inference().on(backend), state_->tokenizers(), read, request);
-  });
+  };
+  state_->scheduler.lanes().run(1, attend, request.interruption, request.sharing);
   return found;
 }
 
@@ -133,8 +134,9 @@ ForwardResult Translator::forward(const PairTokens& tokens, const ForwardRequest
 }
 
 std::vector<PairScore> Translator::score(const LinePairs& pairs, const LinePairName& name,
-                                         const LanguagePair& languages) const {
-  return score_lines(state_->text(), pairs, name, TooLong::refuse, languages);
+                                         const LanguagePair& languages, const Interruption& interruption,
+                                         const Sharing& sharing, const OnResult<PairScore>& on_result) const {
+  return score_lines(state_->text(), pairs, name, TooLong::refuse, languages, interruption, sharing, on_result);
 }
 
 }  // namespace heed

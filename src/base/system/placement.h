@@ -33,4 +33,9 @@ class Placement {
   int avoided_processor_ = -1;
 };
 
+// Asks the system to let the calling thread run soon whenever it has something to do, in return for short turns: for a
+// thread that mostly waits, beside others that compute. Threads that it starts have usual turns. Linux before 6.12 pays
+// no attention, and a thread whose priority or policy somebody has chosen stays as it is.
+void prefer_short_turns();
+
 }  // namespace heed

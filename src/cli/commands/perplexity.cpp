@@ -53,8 +53,8 @@ Command perplexity_command() {
       .summary = "measure how well a language model predicts the text on standard input",
       .options = joined(
           {model_options(options->model),
-           {formerly("--max-length", context_option(options->model)), rotary_scaling_option(options->model),
-            cache_option(options->model), ensemble_option(options->model),
+           {context_option(options->model), rotary_scaling_option(options->model), cache_option(options->model),
+            ensemble_option(options->model),
             option("--window N", perplexity.window, "tokens that the model sees at once; 0: as many as it takes"),
             option("--stride N", perplexity.stride,
                    "tokens by which the window advances in a longer text; 0: half the window"),

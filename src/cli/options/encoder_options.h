@@ -22,7 +22,7 @@ inline std::vector<Option> input_option(std::string& input, const std::string& w
 }
 
 inline std::vector<Option> encoder_context_options(ModelOptions& options) {
-  return {formerly("--max-length", context_option(options)), rotary_scaling_option(options)};
+  return {context_option(options), rotary_scaling_option(options)};
 }
 
 // Calls use(lines, name) for the lines of a file, many at a time.

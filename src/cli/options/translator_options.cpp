@@ -62,11 +62,9 @@ std::vector<Option> search_options(SearchChoice& choice) {
         option("--early-stopping WHEN", options.early_stopping, kEarlyStoppingNames,
                "end a search: true: when beam * patience hypotheses have ended; false: when the best other one scores "
                "no better than the worst of them; never: when it can no longer score better"),
-        formerly("--max-length",
-                 option("--max-tokens N", options.max_length,
-                        "tokens at most, the end included; 0: 16 more than twice the source or than what must be "
-                        "written")),
-        formerly("--min-length", min_tokens_option(options.rules))},
+        option("--max-tokens N", options.max_length,
+               "tokens at most, the end included; 0: 16 more than twice the source or than what must be written"),
+        min_tokens_option(options.rules)},
        rule_options(options.rules),
        {option("--coverage-penalty A", options.coverage_penalty,
                "add A * (sum over source tokens of ln min(1, attention paid to it)) to the score"),

@@ -16,6 +16,7 @@ class DraftedSequence {
   const std::vector<int32_t>& tokens() const { return tokens_; }
   int64_t drafted() const { return drafted_; }    // tokens so far
   int64_t accepted() const { return accepted_; }  // of them
+  int64_t copied() const { return context_.stepper.copied_tokens(sequence_); }
 
   // Before a step: a sequence that is as long as the model takes begins again with its last half, as if nothing came
   // before.

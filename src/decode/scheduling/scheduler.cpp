@@ -1,10 +1,20 @@
 #include "decode/scheduling/scheduler.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/rounding.h"
 
 namespace heed {
+namespace {
+
+// With one worker instead of several, each core reads only its share of the weights. But the threads wait for each other
+// at each op of a step, and for what one of them does alone for each sequence. Both cost as much time as reading so many
+// bytes (docs/measurements/serving.md).
+constexpr int64_t kBytesOfOps = 40 << 20;
+constexpr int64_t kBytesOfSequence = 2 << 20;
+
+}  // namespace
 
 Scheduler::Scheduler(const Inference& inference, const Drafting* drafting, SourceVocabulary source,
                      const Memory& memory)
@@ -13,6 +23,7 @@ Scheduler::Scheduler(const Inference& inference, const Drafting* drafting, Sourc
       source_(source),
       memory_(inference, memory.step_bytes),
       limits_(memory),
+      most_together_(std::max<int64_t>(0, memory.step_bytes - kBytesOfOps) / kBytesOfSequence),
       workers_(static_cast<size_t>(inference.backend.threads())),
       forgets_(workers_.size()),
       uses_(workers_.size()),
@@ -39,8 +50,9 @@ void Scheduler::run(std::span<Request* const> requests, const Interruption& inte
   for (const Request* request : requests) {
     sequences_ += request->max_sequences();
   }
+  const int lanes = lanes_wanted();
   lock.unlock();
-  lanes_.turn_until(*call.ended, alone ? Lanes::Caller::takes_turns : Lanes::Caller::waits);
+  lanes_.turn_until(*call.ended, alone ? Lanes::Caller::takes_turns : Lanes::Caller::waits, lanes);
   if (call.failure) {
     std::rethrow_exception(call.failure);
   }
@@ -75,7 +87,7 @@ bool Scheduler::take_turn(size_t lane, Backend& backend) {
         WorkerTools{inference_, drafting_, source_, memory_, limits_.prefix_bytes / lanes_.count(), &prefixes_},
         backend);
   }
-  hand_out(*worker);
+  hand_out(lane);
   lock.unlock();
   const std::vector<EndedRequest> ended = worker->step();
   lock.lock();
@@ -87,7 +99,7 @@ bool Scheduler::take_turn(size_t lane, Backend& backend) {
   uses_[lane] = worker->use();
   workload_.steps += uses_[lane].tokens > 0 ? 1 : 0;
   workload_.tokens += uses_[lane].tokens;
-  const bool goes_on = !worker->idle() || !waiting_.empty();
+  const bool goes_on = !worker->idle() || (!waiting_.empty() && std::cmp_less(lane, lanes_wanted()));
   if (worker->idle()) {
     rest(lane);
   }
@@ -98,6 +110,7 @@ bool Scheduler::take_turn(size_t lane, Backend& backend) {
 // One that keeps something for later prompts is removed when it has taken no step for a while.
 void Scheduler::rest(size_t lane) {
   Worker& worker = *workers_[lane];
+  first_is_full_ = first_is_full_ && lane != 0;
   const auto end = worker.last_step() + limits_.prefix_time;
   if (worker.keeps() && std::chrono::steady_clock::now() < end) {
     lanes_.call_turn(lane, end);
@@ -107,8 +120,11 @@ void Scheduler::rest(size_t lane) {
   }
 }
 
+int Scheduler::lanes_wanted() const { return sequences_ <= most_together_ && !first_is_full_ ? 1 : lanes_.count(); }
+
 // Takes requests from the callers in turn. Those of a call that is to end are all handed out at once, to be ended.
-void Scheduler::hand_out(Worker& worker) {
+void Scheduler::hand_out(size_t lane) {
+  Worker& worker = *workers_[lane];
   const auto take = [&](Call& call) {
     worker.take(call, *call.requests[call.next++]);
     --workload_.waiting;
@@ -121,14 +137,21 @@ void Scheduler::hand_out(Worker& worker) {
     }
     return ends;
   });
+  const int lanes = lanes_wanted();
   // Beside texts that are being written a quarter more, so that what comes joins in one pass of the encoder.
-  const int64_t even = ceil_div(sequences_, lanes_.count()), share = even + (worker.idle() ? 0 : even / 4);
-  const bool gathers = worker.gathers(workload_.waiting);
-  while (!gathers && !waiting_.empty() && worker.has_room(waiting_.next(), share)) {
+  const int64_t even = ceil_div(sequences_, lanes), share = even + (worker.idle() ? 0 : even / 4);
+  const bool may_take = std::cmp_less(lane, lanes) && !worker.gathers(workload_.waiting);
+  while (may_take && !waiting_.empty() && worker.has_room(waiting_.next(), share)) {
     Call& call = waiting_.next();
     take(call);
     waiting_.end_turn(call.next < call.requests.size() ? FairQueue<Call>::After::waits
                                                        : FairQueue<Call>::After::leaves);
+  }
+  if (lane == 0) {
+    first_is_full_ = may_take && !waiting_.empty();
+    if (lanes < lanes_wanted()) {
+      lanes_.call_turns();
+    }
   }
   worker.look_at_calls();
 }

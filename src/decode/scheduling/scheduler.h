@@ -15,7 +15,8 @@ namespace heed {
 
 // A model with the threads that run it. Any number of threads may use it at once. Each lane has a worker, which takes
 // requests and has a stepper of its own: small batches finish sooner side by side, each on one thread, than one large
-// batch with all threads within each op. A request that is alone has all threads, until others come.
+// batch with all threads within each op. But each worker's steps read all weights: a few sequences of a large model have
+// one worker with all threads, and so has a request that is alone.
 class Scheduler {
  public:
   struct Memory {
@@ -53,7 +54,8 @@ class Scheduler {
  private:
   bool take_turn(size_t lane, Backend& backend);
   void rest(size_t lane);
-  void hand_out(Worker& worker);
+  int lanes_wanted() const;
+  void hand_out(size_t lane);
   void end(const EndedRequest& ended, EndedCalls& calls);
 
   Inference inference_;
@@ -62,10 +64,12 @@ class Scheduler {
   RequestMemory memory_;
   Memory limits_;
   PrefixLog prefixes_;
+  const int64_t most_together_;  // sequences that are better written by one worker than by several
 
   mutable std::mutex mutex_;                      // of all below
   FairQueue<Call> waiting_;                       // with requests that nobody has taken
   int64_t sequences_ = 0;                         // of all requests that have not ended
+  bool first_is_full_ = false;                    // the first worker could not take all that waited
   std::vector<std::unique_ptr<Worker>> workers_;  // of each lane; null: it has nothing
   std::vector<bool> forgets_;                     // by lane: whether it frees what it keeps in its next turn
   Workload workload_;                             // without what workers use

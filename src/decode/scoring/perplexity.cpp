@@ -42,13 +42,13 @@ TokenBatch batch_of(std::span<const int32_t> tokens, std::span<const Window> win
 }  // namespace
 
 std::vector<double> surprisals(const Inference& inference, Lanes& lanes, std::span<const int32_t> tokens,
-                               const Windows& rules) {
+                               const Windows& rules, const Interruption& interruption, const Sharing& sharing) {
   ensure(tokens.size() >= 2 && rules.stride >= 1 && rules.stride <= rules.context, "perplexity",
          "{} tokens, context {}, stride {}", tokens.size(), rules.context, rules.stride);
   const std::vector<Window> windows = windows_of(static_cast<int64_t>(tokens.size()) - 1, rules);
   const auto at_once = static_cast<size_t>(std::max<int64_t>(1, kWindowTokens / rules.context));
   std::vector<double> nats(tokens.size() - 1);
-  lanes.run(ceil_div(windows.size(), at_once), [&](size_t task, Backend& backend) {
+  const auto read_part = [&](size_t task, Backend& backend) {
     const size_t first = task * at_once;
     const auto part = std::span(windows).subspan(first, std::min(at_once, windows.size() - first));
     const TokenBatch batch = batch_of(tokens, part);
@@ -61,7 +61,8 @@ std::vector<double> surprisals(const Inference& inference, Lanes& lanes, std::sp
         }
       }
     }
-  });
+  };
+  lanes.run(ceil_div(windows.size(), at_once), read_part, interruption, sharing);
   return nats;
 }
 

@@ -16,8 +16,9 @@ struct Windows {
 };
 
 // -log p of tokens 1, 2, ... of the text, natural logarithm. Needs two tokens, and 1 <= stride <= context. `lanes` are
-// those of the inference's backend.
+// those of the inference's backend. InterruptedError when the interruption comes before the last windows are read.
 std::vector<double> surprisals(const Inference& inference, Lanes& lanes, std::span<const int32_t> tokens,
-                               const Windows& windows);
+                               const Windows& windows, const Interruption& interruption = {},
+                               const Sharing& sharing = {});
 
 }  // namespace heed

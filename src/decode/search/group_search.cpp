@@ -10,7 +10,7 @@ GroupSearch::GroupSearch(const TranslationOptions& options, const SearchRules& r
     : options_(&options), recorder_(task.recorder) {
   groups_.reserve(static_cast<size_t>(options.groups));
   for (int64_t group = 0; group < options.groups; ++group) {
-    groups_.emplace_back(options, rules, task, SentenceSearch::Part{options.beam / options.groups, group});
+    groups_.emplace_back(options, rules, task, SentenceSearch::Group{options.beam / options.groups, group});
   }
 }
 

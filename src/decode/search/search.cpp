@@ -1,6 +1,7 @@
 #include "decode/search/search.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/interruption.h"
 
@@ -83,13 +84,15 @@ void SearchRequest::add_new_tokens(std::vector<NewTokens>& new_tokens) {
 int64_t SearchRequest::take(const NextTokens& next, int64_t first_row) {
   const int64_t written = advance(next, first_row);
   if (listener_ != nullptr && done()) {
-    listener_->on_results(results());
+    listener_->on_results(results(), copied_);
   }
   return written;
 }
 
 int64_t SearchRequest::advance(const NextTokens& next, int64_t first_row) {
-  has_read_ = true;
+  if (!std::exchange(has_read_, true)) {
+    copied_ = single_ ? single_->copied() : stepper_->copied_tokens(sequences_.front());
+  }
   const int64_t row = search_.take_prefix(next.log_probs, first_row);
   if (single_) {
     return take_greedily(next, row);

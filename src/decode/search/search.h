@@ -21,8 +21,9 @@ class SearchListener {
   virtual ~SearchListener() = default;
   // With a width of 1: the hypothesis has another token, and does not end with it.
   virtual void on_growth(const SentenceSearch::Growing& /*hypothesis*/) {}
-  // The search has ended: what results() would return, which is not to be called then.
-  virtual void on_results(std::vector<Hypothesis> results) = 0;
+  // The search has ended: what results() would return, which is not to be called then, and how many of the tokens that
+  // it began with were read for others: see Stepper::copied_tokens().
+  virtual void on_results(std::vector<Hypothesis> results, int64_t copied) = 0;
 };
 
 // The hypotheses of a source or a prompt; see GroupSearch. Drafts change none of them; they serve a beam of 1 and need
@@ -70,6 +71,7 @@ class SearchRequest final : public Request {
   Stepper* stepper_ = nullptr;
   Interrupted interrupted_ = Interrupted::no;
   bool has_read_ = false;                  // the first tokens
+  int64_t copied_ = 0;                     // of these
   int64_t length_;                         // of the hypotheses that go on, with what they continue
   std::optional<DraftedSequence> single_;  // with a width of 1
   // Otherwise the hypotheses' sequences, in the order of their ranks.

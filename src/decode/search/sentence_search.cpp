@@ -59,12 +59,12 @@ void SentenceSearch::Partial::add(int32_t token, float token_log_probability, co
 }
 
 SentenceSearch::SentenceSearch(const TranslationOptions& options, const SearchRules& rules, const SearchTask& task,
-                               const Part& part)
+                               const Group& group)
     : options_(&options),
       rules_(&rules),
       row_tokens_(task.candidates),
-      beam_(part.beam),
-      group_(part.group),
+      beam_(group.beam),
+      group_(group.number),
       max_length_(task.max_length),
       recorder_(task.recorder),
       prompt_(task.tokens.first(task.tokens.size() - static_cast<size_t>(task.prefix))),

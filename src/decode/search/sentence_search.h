@@ -63,11 +63,12 @@ struct Hypothesis {
 class SentenceSearch {
  public:
   // What the task refers to, the options and the rules must outlive it. `beam` takes the place of the options' own, and
-  // `group` is its number among those of a sentence. The caller begins the recorder's steps.
-  struct Part {
-    int64_t beam, group = 0;
+  // `number` is that of the group among those of a sentence. The caller begins the recorder's steps.
+  struct Group {
+    int64_t beam, number = 0;
   };
-  SentenceSearch(const TranslationOptions& options, const SearchRules& rules, const SearchTask& task, const Part& part);
+  SentenceSearch(const TranslationOptions& options, const SearchRules& rules, const SearchTask& task,
+                 const Group& group);
 
   int64_t active() const { return static_cast<int64_t>(active_.size()); }  // 0: it is done
   // The walk of the only hypothesis.

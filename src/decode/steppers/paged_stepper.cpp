@@ -113,11 +113,11 @@ NextTokens PagedStepper::next(std::span<const NewTokens> new_tokens) {
   if (tokens > kPassRows) {
     return next_in_passes(new_tokens);
   }
-  parts_.clear();
+  inputs_.clear();
   for (const NewTokens& f : new_tokens) {
-    parts_.push_back({f.sequence, f.tokens, wanted_rows(f)});
+    inputs_.push_back({f.sequence, f.tokens, wanted_rows(f)});
   }
-  const int64_t rows = run(parts_);
+  const int64_t rows = run(inputs_);
   if (rows == 0) {
     return {};
   }
@@ -147,20 +147,20 @@ int64_t PagedStepper::check(std::span<const NewTokens> new_tokens) const {
 }
 
 // One pass. Returns the number of wanted rows, which hidden_ then holds.
-int64_t PagedStepper::run(std::span<const Part> parts) {
+int64_t PagedStepper::run(std::span<const PassInput> inputs) {
   extensions_.clear();
   continuations_.clear();
   wanted_rows_.clear();
   wanted_sequences_.clear();
   int32_t end = 0;
-  for (const Part& part : parts) {
-    const auto tokens = static_cast<int64_t>(part.tokens.size());
-    extensions_.push_back({part.sequence, tokens});
-    continuations_.push_back({part.tokens, length(part.sequence)});
+  for (const PassInput& input : inputs) {
+    const auto tokens = static_cast<int64_t>(input.tokens.size());
+    extensions_.push_back({input.sequence, tokens});
+    continuations_.push_back({input.tokens, length(input.sequence)});
     end += static_cast<int32_t>(tokens);
-    for (int32_t row = end - static_cast<int32_t>(part.wanted); row < end; ++row) {
+    for (int32_t row = end - static_cast<int32_t>(input.wanted); row < end; ++row) {
       wanted_rows_.push_back(row);
-      wanted_sequences_.push_back(part.sequence);
+      wanted_sequences_.push_back(input.sequence);
     }
   }
   const std::vector<KeyValueView>& caches = cache_.extend(extensions_);
@@ -174,7 +174,7 @@ int64_t PagedStepper::run(std::span<const Part> parts) {
 }
 
 // Each pass takes as many tokens as fit. Of a sequence that is split over several passes and of which only the last row
-// is wanted, the parts before the last want none.
+// is wanted, the passes before the last want none.
 NextTokens PagedStepper::next_in_passes(std::span<const NewTokens> new_tokens) {
   extensions_.clear();
   int64_t wanted = 0;
@@ -187,32 +187,32 @@ NextTokens PagedStepper::next_in_passes(std::span<const NewTokens> new_tokens) {
   all_logits_ = wants_logits_ ? Tensor({wanted, vocabulary()}, DType::f32) : Tensor();
   all_log_probs_ = Tensor({wanted, has_candidates ? candidate_columns_ : vocabulary()}, DType::f32);
   int64_t done = 0, room = kPassRows;
-  parts_.clear();
+  inputs_.clear();
   for (const NewTokens& f : new_tokens) {
     for (auto rest = f.tokens; !rest.empty();) {
       const auto taken = std::min(room, static_cast<int64_t>(rest.size()));
       const bool last = taken == static_cast<int64_t>(rest.size());
-      parts_.push_back({f.sequence, rest.first(static_cast<size_t>(taken)),
-                        f.wanted == RowsWanted::all ? taken
-                        : last                      ? wanted_rows(f)
-                                                    : 0});
+      inputs_.push_back({f.sequence, rest.first(static_cast<size_t>(taken)),
+                         f.wanted == RowsWanted::all ? taken
+                         : last                      ? wanted_rows(f)
+                                                     : 0});
       rest = rest.subspan(static_cast<size_t>(taken));
       room -= taken;
       if (room == 0) {
-        done += run_and_keep(parts_, done);
-        parts_.clear();
+        done += run_and_keep(inputs_, done);
+        inputs_.clear();
         room = kPassRows;
       }
     }
   }
-  if (!parts_.empty()) {
-    run_and_keep(parts_, done);
+  if (!inputs_.empty()) {
+    run_and_keep(inputs_, done);
   }
   return {wants_logits_ ? host<float>(all_logits_.view()) : HostView<float>{}, host<float>(all_log_probs_.view())};
 }
 
-int64_t PagedStepper::run_and_keep(std::span<const Part> parts, int64_t first_row) {
-  const int64_t rows = run(parts);
+int64_t PagedStepper::run_and_keep(std::span<const PassInput> inputs, int64_t first_row) {
+  const int64_t rows = run(inputs);
   if (rows > 0 && candidate_columns_ > 0) {
     candidate_log_probs_ = pass_.allocate_master({rows, candidate_columns_});
     write_log_probs(hidden_, wanted_sequences_, candidate_log_probs_.view());

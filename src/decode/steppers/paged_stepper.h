@@ -49,16 +49,16 @@ class PagedStepper : public Stepper {
 
  private:
   // The tokens of a sequence in one pass. The next-token distributions after the last `wanted` of them are needed.
-  struct Part {
+  struct PassInput {
     SequenceId sequence;
     std::span<const int32_t> tokens;
     int64_t wanted;
   };
 
   int64_t check(std::span<const NewTokens> new_tokens) const;
-  int64_t run(std::span<const Part> parts);
+  int64_t run(std::span<const PassInput> inputs);
   NextTokens next_in_passes(std::span<const NewTokens> new_tokens);
-  int64_t run_and_keep(std::span<const Part> parts, int64_t first_row);
+  int64_t run_and_keep(std::span<const PassInput> inputs, int64_t first_row);
 
   // What run() left: the rows that are wanted, and the sequence of each.
   Hidden hidden_;
@@ -71,7 +71,7 @@ class PagedStepper : public Stepper {
   Logits logits_;
   LogProbs log_probs_;
   Tensor all_logits_, all_log_probs_;  // of several passes
-  std::vector<Part> parts_;
+  std::vector<PassInput> inputs_;
   std::vector<Extension> extensions_;
   std::vector<Continuation> continuations_;
   std::vector<int32_t> wanted_rows_;

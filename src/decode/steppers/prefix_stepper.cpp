@@ -125,8 +125,9 @@ size_t PrefixStepper::begin_as_others(std::span<const NewTokens> new_tokens) {
         use_match(sequence, found);
         const auto known = one.tokens.first(found.tokens - before);
         sequence.tokens.insert(sequence.tokens.end(), known.begin(), known.end());
-        report.hits += std::exchange(sequence.is_hit, true) ? 0 : 1;
+        report.hits += sequence.copied == 0 ? 1 : 0;
         report.saved += std::ssize(known);
+        sequence.copied += std::ssize(known);
       }
     }
     sequence.reads_prompt = one.wanted == RowsWanted::none;

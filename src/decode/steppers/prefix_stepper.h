@@ -44,6 +44,7 @@ class PrefixStepper final : public Stepper {
   void remove(SequenceId sequence) override;
   int64_t length(SequenceId sequence) const override { return std::ssize(live_.at(sequence.value).tokens); }
   int64_t known_tokens(SequenceId sequence, std::span<const int32_t> tokens) const override;
+  int64_t copied_tokens(SequenceId sequence) const override { return live_.at(sequence.value).copied; }
   CacheUse cache_use() const override { return model_->cache_use(); }
   // A BudgetError means that there is no room although nothing else stays.
   NextTokens next(std::span<const NewTokens> new_tokens) override;
@@ -55,7 +56,8 @@ class PrefixStepper final : public Stepper {
   struct Sequence {
     SequenceId id;  // of the model
     std::vector<int32_t> tokens = {};
-    bool reads_prompt = false, is_hit = false;
+    bool reads_prompt = false;
+    int64_t copied = 0;  // of the tokens, from others
   };
   // Another sequence that begins with the same tokens, and how many these are.
   struct Match {

@@ -80,6 +80,8 @@ class Stepper {
   virtual int64_t bytes_only_of(std::span<const SequenceId> /*sequences*/) const { return 0; }
   // How many of the tokens that a sequence is to read it can have from others that read them, and costs next() nothing.
   virtual int64_t known_tokens(SequenceId /*sequence*/, std::span<const int32_t> /*tokens*/) const { return 0; }
+  // How many of the tokens that a sequence has read it has from others.
+  virtual int64_t copied_tokens(SequenceId /*sequence*/) const { return 0; }
 
   // Adds tokens to sequences, each named once. Sequences of one source should be neighbours, which is fastest. However
   // many tokens there are, they go through the model in passes of bounded size. BudgetError when there is no room for

@@ -58,6 +58,9 @@ void GenerationRequest::add_new_tokens(std::vector<NewTokens>& new_tokens) {
 
 int64_t GenerationRequest::take(const NextTokens& next, int64_t first_row) {
   int64_t row = first_row, written = 0;
+  if (!copied_) {
+    copied_ = texts_.front().sequence.copied();
+  }
   for (auto text = texts_.begin(); text != texts_.end();) {
     const auto after = std::next(text);
     const int64_t rows = text->sequence.rows();
@@ -96,6 +99,7 @@ int64_t GenerationRequest::write(std::list<Text>::iterator text, const NextToken
                                   .log_probability = static_cast<double>(next.log_probs(of_row, token)),
                                   .drafted = text->sequence.drafted(),
                                   .accepted = text->sequence.accepted(),
+                                  .copied = *copied_,
                                   .likeliest = likeliest}) == TextWriter::Verdict::go_on;
     return goes_on;
   };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <list>
+#include <optional>
 
 #include "decode/sampling/likeliest_tokens.h"
 #include "decode/sampling/sampling.h"
@@ -19,6 +20,7 @@ class TextWriter {
     int32_t token;
     double log_probability;                       // of the token, under the model's unmodified logits
     int64_t drafted, accepted;                    // of the text's tokens so far: see DraftReport
+    int64_t copied;                               // of the prompt's tokens: see Stepper::copied_tokens()
     std::span<const RankedToken> likeliest = {};  // as many as the task asks for
   };
   enum class Verdict : uint8_t { go_on, ended };
@@ -70,7 +72,8 @@ class GenerationRequest final : public Request {
   GenerationTask task_;
   TextWriter& writer_;
   SamplingMemory* memory_ = nullptr;
-  RandomKey key_;  // of all draws that continue the prompt
+  RandomKey key_;                  // of all draws that continue the prompt
+  std::optional<int64_t> copied_;  // of the prompt's tokens, when it has been read
   std::list<Text> texts_;
 };
 

@@ -25,7 +25,9 @@ class SearchEvents::Listener final : public SearchListener {
                    .token_log_probabilities = {log_probabilities.begin(), log_probabilities.end()},
                    .likeliest = {likeliest.begin(), likeliest.end()}}});
   }
-  void on_results(std::vector<Hypothesis> results) override { events_.push({search_, {}, std::move(results)}); }
+  void on_results(std::vector<Hypothesis> results, int64_t /*copied*/) override {
+    events_.push({search_, {}, std::move(results)});
+  }
 
  private:
   SearchEvents& events_;

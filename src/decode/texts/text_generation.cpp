@@ -147,6 +147,7 @@ class PromptWriter final : public TextWriter {
     }
     result.drafted = written.drafted;
     result.accepted = written.accepted;
+    result.cached = written.copied;
     const bool ended = TokenId(written.token) == generator_.tokenizer.special().eos ||
                        std::ranges::find(generator_.ends, written.token) != generator_.ends.end();
     const std::string piece = ended ? "" : stream.add(TokenId(written.token));
@@ -312,10 +313,10 @@ class PromptSearch final : public SearchListener {
                const GenerationOptions& options, Announcer& announcer)
       : generator_(generator), prompt_(prompt), tokens_(tokens), options_(options), announcer_(announcer) {}
 
-  void on_results(std::vector<Hypothesis> results) override {
+  void on_results(std::vector<Hypothesis> results, int64_t copied) override {
     for (const Hypothesis& hypothesis : results) {
-      const Completion& completion =
-          completions_.emplace_back(completion_of(generator_, tokens_, hypothesis, options_));
+      Completion& completion = completions_.emplace_back(completion_of(generator_, tokens_, hypothesis, options_));
+      completion.cached = copied;
       announcer_.tell({prompt_, std::ssize(completions_) - 1}, {completion.each, completion.text, &completion});
     }
   }

@@ -148,14 +148,14 @@ SourceFrame source_frame(const ExportedModel& model) {
   const SpecialTokens& special = source.special();
   SourceFrame frame{.end = source.frame(1).empty()};
   bool is_after = false;
-  for (const FramePart& part : source.frame(1)) {
-    if (part.text != FramePart::kToken) {
+  for (const FrameSlot& slot : source.frame(1)) {
+    if (slot.text != FrameSlot::kToken) {
       is_after = true;
       continue;
     }
-    require<ConfigError>(part.token == (is_after ? special.eos : special.bos), model.where,
+    require<ConfigError>(slot.token == (is_after ? special.eos : special.bos), model.where,
                          "puts '{}' beside its sources, but CTranslate2 only puts bos before and eos after them",
-                         source.piece(part.token));
+                         source.piece(slot.token));
     (is_after ? frame.end : frame.begin) = true;
   }
   return frame;

@@ -1,5 +1,6 @@
 #include <array>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <utility>
 
 #include "base/errors.h"
@@ -20,20 +21,32 @@ struct VocabularySide {
   std::filesystem::path file;
   const std::vector<std::string>& tokens;
   std::optional<std::filesystem::path> pieces;  // a SentencePiece model
+  std::optional<std::filesystem::path> codes;   // else of subword-nmt
   bool has_begin, has_end;
   int64_t rows;
 };
 
-std::optional<std::filesystem::path> find_pieces(const std::filesystem::path& directory, const std::string& side) {
-  const std::array<std::string, 9> names{side + ".spm",       side + ".model",       side + "_spm.model",
-                                         side + ".spm.model", "sentencepiece.model", "sentencepiece.bpe.model",
-                                         "spm.model",         "spiece.model",        "tokenizer.model"};
+std::optional<std::filesystem::path> first_of(const std::filesystem::path& directory,
+                                              std::span<const std::string> names) {
   for (const std::string& name : names) {
     if (std::filesystem::is_regular_file(directory / name)) {
       return directory / name;
     }
   }
   return std::nullopt;
+}
+
+std::optional<std::filesystem::path> find_pieces(const std::filesystem::path& directory, const std::string& side) {
+  const std::array<std::string, 9> names{side + ".spm",       side + ".model",       side + "_spm.model",
+                                         side + ".spm.model", "sentencepiece.model", "sentencepiece.bpe.model",
+                                         "spm.model",         "spiece.model",        "tokenizer.model"};
+  return first_of(directory, names);
+}
+
+std::optional<std::filesystem::path> find_codes(const std::filesystem::path& directory, const std::string& side) {
+  const std::array<std::string, 8> names{side + ".codes", side + ".bpe", "bpe." + side, "codes." + side,
+                                         "bpe.codes",     "bpe_codes",   "codes",       "bpe.model"};
+  return first_of(directory, names);
 }
 
 TokenizerJson ids_of(const VocabularySide& side) {
@@ -70,6 +83,7 @@ TokenizerJson frame_of(const VocabularySide& side, const SpecialNames& names, co
 std::shared_ptr<const Tokenizer> tokenizer_of(const VocabularySide& side, const SpecialNames& names) {
   const TokenizerJson ids = ids_of(side);
   TokenizerJson document;
+  TokenizerUse use{names, side.rows};
   if (side.pieces) {
     const std::string pieces = read_file(*side.pieces), vocabulary = ids.dump();
     document = TokenizerJson::parse(
@@ -78,12 +92,18 @@ std::shared_ptr<const Tokenizer> tokenizer_of(const VocabularySide& side, const 
                                                          .numbers = huggingface::SentencePieceFile::Numbers::listed,
                                                          .names = names},
                           side.pieces->string()));
+  } else if (side.codes) {
+    const std::string codes = read_file(*side.codes);
+    use.has_merge_steps = true;
+    document = TokenizerJson::parse(tokenizer_json_of(
+        huggingface::SubwordCodes{.codes = codes, .tokens = side.tokens, .rows = side.rows, .names = names},
+        side.codes->string()));
   } else {
     document = TokenizerJson::parse(
         tokenizer_json_of(huggingface::SpacedTokens{.tokens = side.tokens, .names = names}, side.file.string()));
   }
   document["post_processor"] = frame_of(side, names, ids);
-  return parse_huggingface_tokenizer(document.dump(), side.file.string(), {names, side.rows});
+  return parse_huggingface_tokenizer(document.dump(), side.file.string(), use);
 }
 
 }  // namespace
@@ -93,11 +113,20 @@ Tokenizers read_ctranslate2_tokenizers(const std::filesystem::path& directory, c
   const CTranslate2Config config = read_ctranslate2_config(directory, file);
   const CTranslate2Vocabularies vocabularies = read_ctranslate2_vocabularies(directory, config.unknown);
   const SpecialNames names{.bos = config.begin, .eos = config.end, .unk = config.unknown};
-  const VocabularySide source{vocabularies.source_file, vocabularies.source,    find_pieces(directory, "source"),
-                              config.adds_source_begin, config.adds_source_end, model.config.source_vocabulary};
-  const VocabularySide target{
-      vocabularies.target_file,      vocabularies.target, find_pieces(directory, "target"), false, true,
-      model.config.target_vocabulary};
+  const VocabularySide source{.file = vocabularies.source_file,
+                              .tokens = vocabularies.source,
+                              .pieces = find_pieces(directory, "source"),
+                              .codes = find_codes(directory, "source"),
+                              .has_begin = config.adds_source_begin,
+                              .has_end = config.adds_source_end,
+                              .rows = model.config.source_vocabulary};
+  const VocabularySide target{.file = vocabularies.target_file,
+                              .tokens = vocabularies.target,
+                              .pieces = find_pieces(directory, "target"),
+                              .codes = find_codes(directory, "target"),
+                              .has_begin = false,
+                              .has_end = true,
+                              .rows = model.config.target_vocabulary};
   return {tokenizer_of(source, names), tokenizer_of(target, names)};
 }
 

@@ -215,8 +215,8 @@ class MergedTokenizer {
 
   void add_marks(std::vector<GgufEntry>& entries) const {
     const SpecialTokens& special = tokenizer_.special();
-    const std::span<const FramePart> frame = tokenizer_.frame(1);
-    const bool begins = frame.size() == 2 && frame[0].text == FramePart::kToken;
+    const std::span<const FrameSlot> frame = tokenizer_.frame(1);
+    const bool begins = frame.size() == 2 && frame[0].text == FrameSlot::kToken;
     if (frame.size() > 1 && !begins) {
       refuse_tokenizer(where_, "puts more around texts than one token before them");
     }

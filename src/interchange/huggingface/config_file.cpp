@@ -56,6 +56,8 @@ std::string ConfigFile::content() const { return root_->dump(2) + "\n"; }
 
 bool ConfigFile::has(std::string_view key) const { return find(key) != nullptr; }
 
+bool ConfigFile::says_nothing_of(std::string_view key) const { return !root_->contains(key); }
+
 void ConfigFile::note(std::string_view key, std::string value, bool is_default) {
   read_.emplace(key);
   read_.emplace(first_part(key));

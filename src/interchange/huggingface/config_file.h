@@ -30,8 +30,9 @@ class ConfigFile {
 
   const std::string& where() const { return where_; }
   bool is_written() const { return is_written_; }
-  std::string content() const;           // of the whole file
-  bool has(std::string_view key) const;  // keys in tables are separated by dots: "rope_scaling.factor"
+  std::string content() const;                       // of the whole file
+  bool has(std::string_view key) const;              // keys in tables are separated by dots: "rope_scaling.factor"
+  bool says_nothing_of(std::string_view key) const;  // not even that it is null
 
   // FormatError where the key is absent and there is no default.
   int64_t integer(std::string_view key, std::optional<int64_t> absent = {});

@@ -19,8 +19,16 @@ namespace {
 
 using WrittenJson = nlohmann::json;
 
+// In forms that name the padding themselves the first position is one after the padding's id.
 HuggingFaceForm form_of(const ExportedModel& model) {
-  return huggingface_form_of(model.config, model.marks, model.where);
+  HuggingFaceForm form = huggingface_form_of(model.config, model.marks, model.where);
+  const int64_t padding = model.tokenizers.front()->special().pad.value;
+  const auto named = form.settings.find("pad_token_id");
+  require<ConfigError>(named == form.settings.end() || named->get<int64_t>() == padding, model.where,
+                       "position_offset = {}, but the form of {} needs {}: its positions begin one after the id of the "
+                       "padding, which is {} here",
+                       model.config.position_offset, form.type, padding + 1, padding);
+  return form;
 }
 
 void put(WrittenJson& to, const char* key, TokenId token) {

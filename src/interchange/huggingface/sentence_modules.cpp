@@ -10,18 +10,31 @@
 #include "base/text/json_depth.h"
 #include "interchange/archive/safetensors_archive.h"
 #include "interchange/huggingface/config_file.h"
+#include "interchange/pickle/pickle_archive.h"
 
 namespace heed {
 namespace {
 
 using nlohmann::json;
 
-constexpr const char *kModulesFile = "modules.json", *kLengthFile = "sentence_bert_config.json",
-                     *kLengthOfTokenizer = "tokenizer_config.json", *kPromptsFile = "config_sentence_transformers.json";
+constexpr const char *kModulesFile = "modules.json", *kModuleConfig = "config.json",
+                     *kLengthFile = "sentence_bert_config.json", *kLengthOfTokenizer = "tokenizer_config.json",
+                     *kPromptsFile = "config_sentence_transformers.json";
 
 struct Module {
   std::string kind, path;  // "Pooling", "1_Pooling"
 };
+
+// What was read of a module's file, and what was not.
+void keep_origins(const ConfigFile& file, const std::string& name, ForeignModel& model) {
+  for (SettingOrigin origin : file.origins()) {
+    origin.file = name;
+    model.origins.push_back(std::move(origin));
+  }
+  for (const std::string& key : file.unread()) {
+    model.unread.push_back(fmt::format("{} {}", name, key));
+  }
+}
 
 std::vector<Module> modules_in(const std::filesystem::path& folder) {
   const std::filesystem::path file = folder / kModulesFile;
@@ -61,8 +74,9 @@ std::vector<std::string> named_poolings(ConfigFile& file) {
   return file.is_text(kMode) ? std::vector{file.text(kMode)} : file.texts(kMode);
 }
 
-void read_pooling(const std::filesystem::path& folder, ForeignModel& model) {
-  ConfigFile file(folder / "config.json");
+void read_pooling(const std::filesystem::path& folder, const Module& module, ForeignModel& model) {
+  const std::string name = module.path + "/" + kModuleConfig;
+  ConfigFile file(folder / name);
   std::vector<std::string> names = named_poolings(file);
   for (const PoolingName& one : kPoolings) {
     if (file.flag(one.flag, false)) {
@@ -80,6 +94,8 @@ void read_pooling(const std::filesystem::path& folder, ForeignModel& model) {
   require<FormatError>(found != kPoolings.end(), file.where(), "pools by \"{}\", which heed lacks",
                        shown(names.front()));
   model.config.text_pooling = found->pooling;
+  file.pass_over({"word_embedding_dimension", "embedding_dimension"});
+  keep_origins(file, name, model);
 }
 
 struct ActivationClass {
@@ -106,7 +122,8 @@ void name_dense_layer(ForeignNames& names, const std::string& module) {
 
 void read_dense(const std::filesystem::path& folder, const Module& module, ForeignModel& model,
                 TensorArchive& archive) {
-  ConfigFile file(folder / module.path / "config.json");
+  const std::string name = module.path + "/" + kModuleConfig;
+  ConfigFile file(folder / name);
   ModelConfig& config = model.config;
   require<FormatError>(config.text_width == 0, file.where(), "is a second Dense module, but heed has one");
   config.text_width = file.integer("out_features");
@@ -116,8 +133,12 @@ void read_dense(const std::filesystem::path& folder, const Module& module, Forei
   const int64_t inputs = file.integer("in_features");
   require<FormatError>(inputs == config.model, file.where(), "\"in_features\" is {}, but the encoder's width is {}",
                        inputs, config.model);
-  add_safetensors(folder / module.path / "model.safetensors", archive, module.path + ".");
+  const std::filesystem::path own = folder / module.path;
+  const std::optional<std::filesystem::path> pickle = has_safetensors(own) ? std::nullopt : pickle_in(own);
+  pickle ? add_pickle(*pickle, archive, module.path + ".")
+         : add_safetensors(own / "model.safetensors", archive, module.path + ".");
   name_dense_layer(model.names, module.path);
+  keep_origins(file, name, model);
 }
 
 // Positions beyond the longest text are not used.
@@ -136,6 +157,7 @@ void read_length(const std::filesystem::path& folder, ForeignModel& model) {
       if (length < static_cast<double>(model.config.max_length)) {
         model.config.max_length = static_cast<int64_t>(length);
       }
+      model.origins.push_back(file.origins().front());
       return;
     }
   }
@@ -177,6 +199,10 @@ void tie_missing_output(const TensorArchive& archive, ForeignModel& model) {
 
 }  // namespace
 
+bool lower_cases_texts(const std::filesystem::path& folder) {
+  return std::filesystem::exists(folder / kLengthFile) && ConfigFile(folder / kLengthFile).flag("do_lower_case", false);
+}
+
 bool has_sentence_modules(const std::filesystem::path& folder) {
   return std::filesystem::is_regular_file(folder / kModulesFile);
 }
@@ -200,7 +226,7 @@ void add_sentence_modules(const std::filesystem::path& folder, ForeignModel& mod
     const std::string where = (folder / kModulesFile).string();
     if (module.kind == "Pooling") {
       require<FormatError>(i == 1, where, "has Pooling as module {}, expected behind the encoder", i);
-      read_pooling(folder / module.path, model);
+      read_pooling(folder, module, model);
     } else if (module.kind == "Dense") {
       require<FormatError>(is_encoder, where, "has Dense behind a model that is not an encoder, which heed lacks");
       read_dense(folder, module, model, archive);

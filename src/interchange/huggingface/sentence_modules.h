@@ -13,6 +13,9 @@ bool has_sentence_modules(const std::filesystem::path& folder);
 // The encoder's folder among the modules: the folder itself, or one in it.
 std::filesystem::path encoder_folder(const std::filesystem::path& folder);
 
+// Whether an encoder's folder says that texts are put into lower case before they are tokenized.
+bool lower_cases_texts(const std::filesystem::path& encoder_folder);
+
 // Reads the modules behind the encoder into the model: pooling, one linear layer, scaling to length 1, and the longest
 // text. Adds the layer's tensors to the archive, under the module's path. FormatError for modules that heed lacks.
 void add_sentence_modules(const std::filesystem::path& folder, ForeignModel& model, TensorArchive& archive);

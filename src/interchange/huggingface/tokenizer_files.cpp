@@ -8,6 +8,7 @@
 #include "interchange/huggingface/config_file.h"
 #include "interchange/huggingface/sentence_modules.h"
 #include "text/huggingface/huggingface_tokenizer.h"
+#include "text/huggingface/json.h"
 #include "text/huggingface/older/older_files.h"
 
 namespace heed {
@@ -199,20 +200,33 @@ std::string from_older_files(TokenizerFolder& folder, const std::string& type, s
                               .begin = is_gemma ? "<bos>" : "<s>"});
 }
 
+// A tokenizer.json that puts text into lower case before all else.
+std::string in_lower_case(const std::string& content, const std::string& where) {
+  JsonTree<huggingface::Json> tree = huggingface::parse_json(content, where);
+  huggingface::Json& document = tree.root();
+  require<FormatError>(document.is_object(), where, "is not a JSON object");
+  huggingface::Json steps = huggingface::Json::array({{{"type", "Lowercase"}}});
+  if (const auto own = document.find("normalizer"); own != document.end() && !own->is_null()) {
+    steps.push_back(*own);
+  }
+  document["normalizer"] = {{"type", "Sequence"}, {"normalizers", std::move(steps)}};
+  return document.dump();
+}
+
 }  // namespace
 
 Tokenizers read_huggingface_tokenizers(const std::filesystem::path& folder_of_model, const ForeignModel& model) {
-  const std::filesystem::path path =
-      has_sentence_modules(folder_of_model) ? encoder_folder(folder_of_model) : folder_of_model;
+  const bool has_modules = has_sentence_modules(folder_of_model);
+  const std::filesystem::path path = has_modules ? encoder_folder(folder_of_model) : folder_of_model;
+  const bool lower_cases = has_modules && lower_cases_texts(path);
   TokenizerFolder folder(path);
   const ModelConfig& config = model.config;
   const auto made = [&](std::string_view role, int64_t rows) -> std::shared_ptr<const Tokenizer> {
     const bool is_new = folder.has(kTokenizerFile);
-    const TokenizerUse use{folder.names(), rows};
-    if (!is_new) {
-      return parse_huggingface_tokenizer(from_older_files(folder, model.type, role), path.string(), use);
-    }
-    return parse_huggingface_tokenizer(folder.read(kTokenizerFile), folder.where(kTokenizerFile), use);
+    const std::string where = is_new ? folder.where(kTokenizerFile) : path.string();
+    std::string content = is_new ? folder.read(kTokenizerFile) : from_older_files(folder, model.type, role);
+    return parse_huggingface_tokenizer(lower_cases ? in_lower_case(content, where) : std::move(content), where,
+                                       {folder.names(), rows});
   };
   if (config.architecture != Architecture::seq2seq) {
     return {made("text",

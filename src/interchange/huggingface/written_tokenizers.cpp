@@ -19,7 +19,7 @@ constexpr const char* kWrittenConfigFile = "tokenizer_config.json";
 // What heed puts around texts by itself: an encoder's texts, a translator's sources, a language model's documents.
 TextFrames frames_of(const ExportedModel& model, const Tokenizer& tokenizer) {
   const SpecialTokens& special = tokenizer.special();
-  const FramePart begin{.token = beginning_of_document(tokenizer)}, end{.token = special.eos}, text{.text = 0};
+  const FrameSlot begin{.token = beginning_of_document(tokenizer)}, end{.token = special.eos}, text{.text = 0};
   switch (model.config.architecture) {
     case Architecture::causal_lm:
       return model.documents == Documents::none ? TextFrames{}
@@ -29,7 +29,7 @@ TextFrames frames_of(const ExportedModel& model, const Tokenizer& tokenizer) {
     default:
       break;
   }
-  const FramePart between{.token = special.sep == kNoToken ? special.eos : special.sep};
+  const FrameSlot between{.token = special.sep == kNoToken ? special.eos : special.sep};
   return {{begin, text, end}, {begin, text, between, {.text = 1, .type = 1}, {.token = special.eos, .type = 1}}};
 }
 

@@ -1,6 +1,9 @@
 #include "interchange/pickle/pickle_archive.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <functional>
 #include <set>
@@ -15,11 +18,18 @@
 namespace heed {
 namespace {
 
-const char* const kSinglePickle = "pytorch_model.bin";
+constexpr std::array kPickleFiles{"pytorch_model.bin", "pytorch_model.pt", "model.pt", "model.pth"};
 const char* const kPickleIndex = "pytorch_model.bin.index.json";
 constexpr std::string_view kLegacyMagic("\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19", 10);  // little-endian
 constexpr int64_t kLegacyProtocol = 1001;
 constexpr size_t kMaxPickleBytes = size_t{64} << 20;
+
+// Where a file's tensors go, and what stands in front of their names.
+struct Destination {
+  TensorArchive& archive;
+  size_t file;
+  const std::string& prefix;
+};
 
 using Storages = std::map<std::string, std::span<const std::byte>, std::less<>>;
 
@@ -43,8 +53,8 @@ std::vector<std::byte> copied(const PickledTensor& tensor, std::span<const std::
   return bytes;
 }
 
-void add_pickled(std::vector<PickledTensor> tensors, const Storages& storages, size_t file, size_t file_bytes,
-                 const std::string& where, TensorArchive& to) {
+void add_pickled(std::vector<PickledTensor> tensors, const Storages& storages, size_t file_bytes,
+                 const std::string& where, const Destination& to) {
   size_t copies = 0;
   for (PickledTensor& tensor : tensors) {
     const auto it = storages.find(tensor.storage.key);
@@ -64,14 +74,14 @@ void add_pickled(std::vector<PickledTensor> tensors, const Storages& storages, s
       require<FormatError>(copies <= file_bytes, where,
                            "tensor '{}': the views that are not row-major are larger than the file",
                            shown(tensor.name));
-      bytes = to.keep(copied(tensor, it->second));
+      bytes = to.archive.keep(copied(tensor, it->second));
     }
-    to.add({std::move(tensor.name), tensor.storage.type, std::move(tensor.shape), bytes, file});
+    to.archive.add({to.prefix + tensor.name, tensor.storage.type, std::move(tensor.shape), bytes, to.file});
   }
 }
 
 // NAME/data.pkl, and NAME/data/KEY for each storage.
-void add_zip(std::span<const std::byte> bytes, size_t file, const std::string& where, TensorArchive& to) {
+void add_zip(std::span<const std::byte> bytes, const std::string& where, const Destination& to) {
   constexpr std::string_view kPickleName = "data.pkl";
   const std::vector<ZipEntry> entries = read_zip(bytes, where);
   const auto pickle_entry = std::ranges::find_if(entries, [&](const ZipEntry& entry) {
@@ -93,7 +103,7 @@ void add_zip(std::span<const std::byte> bytes, size_t file, const std::string& w
   }
   ByteReader reader(pickle_entry->bytes, where);
   const Pickle pickle = read_pickle(reader);
-  add_pickled(pickled_tensors(pickle, where), storages, file, bytes.size(), where, to);
+  add_pickled(pickled_tensors(pickle, where), storages, bytes.size(), where, to);
 }
 
 bool begins_as_legacy(std::span<const std::byte> bytes) {
@@ -104,7 +114,7 @@ bool begins_as_legacy(std::span<const std::byte> bytes) {
 
 // Five pickles: a mark, a version, what system wrote it, the object, the keys of its storages; then each storage after
 // its number of elements.
-void add_legacy(std::span<const std::byte> bytes, size_t file, const std::string& where, TensorArchive& to) {
+void add_legacy(std::span<const std::byte> bytes, const std::string& where, const Destination& to) {
   ByteReader reader(bytes, where);
   read_pickle(reader);
   const Pickle version = read_pickle(reader);
@@ -138,35 +148,44 @@ void add_legacy(std::span<const std::byte> bytes, size_t file, const std::string
     require<FormatError>(storages.emplace(key, reader.take(elements * size, "a storage")).second, where,
                          "its storage {} occurs twice", shown(key));
   }
-  add_pickled(std::move(tensors), storages, file, bytes.size(), where, to);
-}
-
-void add_pickle_file(const std::filesystem::path& path, TensorArchive& to) {
-  const auto mapped = std::make_shared<const MappedFile>(path);
-  const std::span<const std::byte> bytes(mapped->data(), mapped->size());
-  const size_t file = to.add_file(path, mapped);
-  const std::string where = path.string();
-  require<FormatError>(is_zip(bytes) || begins_as_legacy(bytes), where,
-                       "is neither a ZIP file nor the older form of torch.save");
-  is_zip(bytes) ? add_zip(bytes, file, where, to) : add_legacy(bytes, file, where, to);
+  add_pickled(std::move(tensors), storages, bytes.size(), where, to);
 }
 
 }  // namespace
 
+void add_pickle(const std::filesystem::path& path, TensorArchive& to, const std::string& prefix) {
+  const auto mapped = std::make_shared<const MappedFile>(path);
+  const std::span<const std::byte> bytes(mapped->data(), mapped->size());
+  const Destination destination{to, to.add_file(path, mapped), prefix};
+  const std::string where = path.string();
+  require<FormatError>(is_zip(bytes) || begins_as_legacy(bytes), where,
+                       "is neither a ZIP file nor the older form of torch.save");
+  is_zip(bytes) ? add_zip(bytes, where, destination) : add_legacy(bytes, where, destination);
+}
+
+std::optional<std::filesystem::path> pickle_in(const std::filesystem::path& folder) {
+  for (const char* const name : kPickleFiles) {
+    if (std::filesystem::exists(folder / name)) {
+      return folder / name;
+    }
+  }
+  return std::nullopt;
+}
+
 bool has_pickle(const std::filesystem::path& folder) {
-  return std::filesystem::exists(folder / kSinglePickle) || std::filesystem::exists(folder / kPickleIndex);
+  return pickle_in(folder) || std::filesystem::exists(folder / kPickleIndex);
 }
 
 TensorArchive open_pickle_archive(const std::filesystem::path& path) {
-  const bool is_folder = std::filesystem::is_directory(path);
-  require<FormatError>(!is_folder || has_pickle(path), path.string(), "there is neither {} nor {}", kSinglePickle,
-                       kPickleIndex);
-  if (is_folder && !std::filesystem::exists(path / kSinglePickle)) {
-    return open_shards(path / kPickleIndex, add_pickle_file);
+  const std::optional<std::filesystem::path> file = std::filesystem::is_directory(path) ? pickle_in(path) : path;
+  if (!file) {
+    require<FormatError>(has_pickle(path), path.string(), "there is neither {} nor {}", fmt::join(kPickleFiles, ", "),
+                         kPickleIndex);
+    return open_shards(path / kPickleIndex,
+                       [](const std::filesystem::path& shard, TensorArchive& to) { add_pickle(shard, to); });
   }
-  const std::filesystem::path file = is_folder ? path / kSinglePickle : path;
-  TensorArchive archive(file.string());
-  add_pickle_file(file, archive);
+  TensorArchive archive(file->string());
+  add_pickle(*file, archive);
   return archive;
 }
 

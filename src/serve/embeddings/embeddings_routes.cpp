@@ -1,6 +1,9 @@
 // The interface of Text Embeddings Inference: vectors of texts, texts in the order of a query, labels of texts.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <type_traits>
+#include <utility>
 
 #include "heed/version.h"
 #include "serve/routes.h"
@@ -8,33 +11,73 @@
 namespace heed::serve {
 namespace {
 
-struct Inputs {
-  std::vector<std::string> texts;
-  std::vector<TextPair> pairs;
-  bool is_list = false;
-};
+// Counts texts before they are looked at, so that a client learns that they are too many, whatever they are.
+void require_few(const Json& list, const std::string& field, const Call& call) {
+  const auto most = static_cast<size_t>(call.settings().texts);
+  if (list.is_array() && list.size() > most) {
+    throw RequestError(413, field,
+                       fmt::format("{}: a list of {}, but at most {} are allowed", field, list.size(), most));
+  }
+}
+
+// A text, or a list of texts.
+std::vector<std::string> take_texts_of(Fields& fields, const char* name, const Call& call) {
+  require_few(fields.get(name), name, call);
+  return *fields.texts(name, static_cast<size_t>(call.settings().texts));
+}
 
 std::string input_name(size_t i) { return fmt::format("inputs[{}]", i); }
 
-// A text, a list of texts, or a list of pairs of texts.
+// A text or a pair of texts, with its number among the inputs.
+struct NumberedText {
+  size_t number;
+  std::string text;
+};
+struct NumberedPair {
+  size_t number;
+  TextPair pair;
+};
+
+// What is to be labelled: single texts and pairs, which models read in different ways.
+struct Inputs {
+  std::vector<NumberedText> texts;
+  std::vector<NumberedPair> pairs;
+  bool is_batch = false;
+
+  size_t size() const { return texts.size() + pairs.size(); }
+};
+
+// Adds `given`: a text, or a list of a text or of the two of a pair.
+void add_input(Inputs& inputs, const Json& given, const std::string& name) {
+  const Json list = given.is_string() ? Json::array({given}) : given;
+  const bool are_texts = list.is_array() && std::ranges::all_of(list, [](const Json& one) { return one.is_string(); });
+  if (!are_texts || list.empty() || list.size() > 2) {
+    refuse_field(name, "is not a text, nor a list of one text or of the two of a pair");
+  }
+  const size_t number = inputs.size();
+  if (list.size() == 1) {
+    inputs.texts.push_back({number, list[0].get<std::string>()});
+  } else {
+    inputs.pairs.push_back({number, {list[0].get<std::string>(), list[1].get<std::string>()}});
+  }
+}
+
+// A list of lists is a batch; a list of texts is one input, a pair where it has two.
 Inputs take_inputs(Fields& fields, const Call& call) {
   const Json& given = fields.get("inputs");
-  Inputs inputs{.texts = {}, .pairs = {}, .is_list = given.is_array()};
-  const auto most = static_cast<size_t>(call.settings().texts);
-  if (given.is_array() && given.size() > most) {
-    throw RequestError(413, "inputs",
-                       fmt::format("inputs: a list of {}, but at most {} are allowed", given.size(), most));
-  }
-  const bool are_pairs = given.is_array() && !given.empty() && given.front().is_array();
-  if (!are_pairs) {
-    inputs.texts = *fields.texts("inputs", most);
+  Inputs inputs;
+  inputs.is_batch = given.is_array() && !given.empty() && given.front().is_array();
+  if (!inputs.is_batch) {
+    add_input(inputs, given, "inputs");
     return inputs;
   }
-  for (const Json& pair : given) {
-    if (!pair.is_array() || pair.size() != 2 || !pair[0].is_string() || !pair[1].is_string()) {
-      refuse_field(input_name(inputs.pairs.size()), "is not a list of two texts");
+  require_few(given, "inputs", call);
+  for (const Json& one : given) {
+    const std::string name = input_name(inputs.size());
+    if (!one.is_array()) {
+      refuse_field(name, "is not a list, but others of the batch are");
     }
-    inputs.pairs.push_back({pair[0].get<std::string>(), pair[1].get<std::string>()});
+    add_input(inputs, one, name);
   }
   return inputs;
 }
@@ -55,17 +98,14 @@ void embed_inputs(Call& call) {
   const Json body = parse_json(call.request().body);
   Fields fields(body);
   const ServedModel& model = call.model(fields.text("model").value_or(""), ModelKind::encoder);
-  const Inputs inputs = take_inputs(fields, call);
+  const std::vector<std::string> inputs = take_texts_of(fields, "inputs", call);
   TextEmbeddingOptions options{.normalized =
                                    fields.flag("normalize").value_or(true) ? Normalized::yes : Normalized::no};
   options.prompt_name = fields.text("prompt_name");
   fields.only("dimensions", model.encoder().embedding_width(), "vectors have the width of the model");
   const ReadingOptions reading = take_truncation(fields, call);
   fields.finish();
-  if (!inputs.pairs.empty()) {
-    refuse_field("inputs", "is a list of pairs, expected texts");
-  }
-  call.answer(model.encoder().embed(inputs.texts, options, input_name, reading));
+  call.answer(model.encoder().embed(inputs, options, input_name, reading));
 }
 
 void rerank(Call& call) {
@@ -73,8 +113,7 @@ void rerank(Call& call) {
   Fields fields(body);
   const ServedModel& model = call.model(fields.text("model").value_or(""), ModelKind::encoder);
   const std::string query = fields.required_text("query");
-  fields.get("texts");
-  const std::vector<std::string> texts = *fields.texts("texts", static_cast<size_t>(call.settings().texts));
+  const std::vector<std::string> texts = take_texts_of(fields, "texts", call);
   const bool is_raw = fields.flag("raw_scores").value_or(false);
   const bool returns_text = fields.flag("return_text").value_or(false);
   const ReadingOptions reading = take_truncation(fields, call);
@@ -115,6 +154,29 @@ Json labels_in_order(const TextLabels& found) {
   return list;
 }
 
+// Labels of all inputs, in their order. Errors name an input by its place in the request.
+std::vector<TextLabels> classify_inputs(const Encoder& encoder, const Inputs& inputs, const ReadingOptions& reading) {
+  std::vector<TextLabels> found(inputs.size());
+  const auto classify_some = [&](const auto& numbered, auto member) {
+    std::vector<std::decay_t<decltype(numbered.front().*member)>> some;
+    std::ranges::transform(numbered, std::back_inserter(some), member);
+    const auto name = [&](size_t i) {
+      return inputs.is_batch ? input_name(numbered[i].number) : std::string("inputs");
+    };
+    std::vector<TextLabels> labels = encoder.classify(some, name, reading);
+    for (size_t i = 0; i < labels.size(); ++i) {
+      found[numbered[i].number] = std::move(labels[i]);
+    }
+  };
+  if (!inputs.texts.empty()) {
+    classify_some(inputs.texts, &NumberedText::text);
+  }
+  if (!inputs.pairs.empty()) {
+    classify_some(inputs.pairs, &NumberedPair::pair);
+  }
+  return found;
+}
+
 void predict(Call& call) {
   const Json body = parse_json(call.request().body);
   Fields fields(body);
@@ -123,14 +185,12 @@ void predict(Call& call) {
   fields.only("raw_scores", false, "scores are probabilities");
   const ReadingOptions reading = take_truncation(fields, call);
   fields.finish();
-  const std::vector<TextLabels> found = inputs.pairs.empty()
-                                            ? model.encoder().classify(inputs.texts, input_name, reading)
-                                            : model.encoder().classify(inputs.pairs, input_name, reading);
+  const std::vector<TextLabels> found = classify_inputs(model.encoder(), inputs, reading);
   Json lists = Json::array();
   for (const TextLabels& labels : found) {
     lists.push_back(labels_in_order(labels));
   }
-  call.answer(inputs.is_list ? lists : lists.front());
+  call.answer(inputs.is_batch ? lists : lists.front());
 }
 
 void info(Call& call) {

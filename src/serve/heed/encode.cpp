@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <functional>
+
 #include "serve/heed/heed_json.h"
 #include "serve/heed/heed_paths.h"
 
@@ -6,6 +9,7 @@ namespace {
 
 std::string text_number(size_t i) { return fmt::format("texts[{}]", i); }
 std::string pair_number(size_t i) { return fmt::format("pairs[{}]", i); }
+std::string sentence_number(size_t i) { return fmt::format("sentences[{}]", i); }
 
 // [["first", "second"], ...]
 std::optional<std::vector<TextPair>> take_pairs(Fields& fields, const Call& call) {
@@ -28,11 +32,41 @@ std::optional<std::vector<TextPair>> take_pairs(Fields& fields, const Call& call
 }
 
 Json to_json(const TextLabels& labels) {
-  Json scores = Json::array();
-  for (const LabelScore& score : labels.scores) {
-    scores.push_back({{"label", score.label}, {"probability", score.probability}});
+  const auto json_of_score = [](const LabelScore& score) -> Json {
+    return {{"label", score.label}, {"probability", score.probability}};
+  };
+  return {{"labels", labels.labels}, {"scores", list_of(labels.scores, json_of_score)}, {"number", labels.number}};
+}
+
+Json json_of_words(const std::vector<TextLabels>& words) { return list_of(words, to_json); }
+
+Json json_of_mask(const std::vector<MaskGuess>& guesses) {
+  return list_of(guesses, [](const MaskGuess& guess) -> Json {
+    return {{"token", guess.token}, {"id", guess.id}, {"probability", guess.probability}, {"text", guess.text}};
+  });
+}
+
+Json json_of_filled(const FilledText& filled) {
+  return {{"text", filled.text}, {"masks", list_of(filled.masks, json_of_mask)}};
+}
+
+// Lists of words.
+std::vector<std::vector<std::string>> take_sentences(Fields& fields, const Call& call) {
+  const Json& list = fields.get("sentences");
+  if (!list.is_array() || list.empty() || list.size() > static_cast<size_t>(call.settings().texts)) {
+    refuse_field("sentences", "is not a list of 1 to {} lists of words", call.settings().texts);
   }
-  return {{"labels", labels.labels}, {"scores", std::move(scores)}, {"number", labels.number}};
+  std::vector<std::vector<std::string>> sentences;
+  sentences.reserve(list.size());
+  for (const Json& words : list) {
+    const bool are_words =
+        words.is_array() && std::ranges::all_of(words, [](const Json& word) { return word.is_string(); });
+    if (!are_words) {
+      refuse_field(sentence_number(sentences.size()), "is not a list of words");
+    }
+    sentences.push_back(words.get<std::vector<std::string>>());
+  }
+  return sentences;
 }
 
 // Calls use(texts, names) or use(pairs, names), whichever the request has.
@@ -54,37 +88,32 @@ void classify(Call& call) {
   Fields fields(body);
   const ServedModel& model = call.model(fields.text("model").value_or(""));
   const Encoder& encoder = model.encoder();
+  const Delivery delivery = take_delivery(fields);
+  const auto events = events_of_results<TextLabels>(call, delivery, "result", to_json);
   const std::vector<TextLabels> found = with_inputs(fields, call, [&](const auto& inputs, const auto& name) {
-    return encoder.classify(inputs, name, call.reading());
+    return encoder.classify(inputs, name, call.reading(), events);
   });
-  Json results = Json::array();
-  for (const TextLabels& labels : found) {
-    results.push_back(to_json(labels));
-  }
-  call.answer({{"model", model.name()}, {"results", std::move(results)}});
+  answer(call, {{"model", model.name()}, {"results", list_of(found, to_json)}}, delivery);
 }
 
 void tag(Call& call) {
   const Json body = parse_json(call.request().body);
   Fields fields(body);
   const ServedModel& model = call.model(fields.text("model").value_or(""));
-  const Json& list = fields.get("sentences");
+  const Encoder& encoder = model.encoder();
+  const std::vector<std::vector<std::string>> sentences = take_sentences(fields, call);
+  const bool lists_probabilities = fields.flag("probabilities").value_or(false);
+  const Delivery delivery = take_delivery(fields);
   fields.finish();
-  if (!list.is_array() || list.empty() || list.size() > static_cast<size_t>(call.settings().texts)) {
-    refuse_field("sentences", "is not a list of 1 to {} lists of words", call.settings().texts);
+  Json results;
+  if (lists_probabilities) {
+    const auto events = events_of_results<std::vector<TextLabels>>(call, delivery, "result", json_of_words);
+    results = list_of(encoder.tag_scores(sentences, sentence_number, call.reading(), events), json_of_words);
+  } else {
+    const auto events = events_of_results<std::vector<std::string>>(call, delivery, "result", std::identity());
+    results = encoder.tag(sentences, sentence_number, call.reading(), events);
   }
-  std::vector<std::vector<std::string>> sentences;
-  sentences.reserve(list.size());
-  const auto name = [](size_t i) { return fmt::format("sentences[{}]", i); };
-  for (const Json& words : list) {
-    const bool are_words =
-        words.is_array() && std::ranges::all_of(words, [](const Json& word) { return word.is_string(); });
-    if (!are_words) {
-      refuse_field(name(sentences.size()), "is not a list of words");
-    }
-    sentences.push_back(words.get<std::vector<std::string>>());
-  }
-  call.answer({{"model", model.name()}, {"results", model.encoder().tag(sentences, name, call.reading())}});
+  answer(call, {{"model", model.name()}, {"results", std::move(results)}}, delivery);
 }
 
 void fill(Call& call) {
@@ -97,21 +126,11 @@ void fill(Call& call) {
   }
   Fields::take(fields.text("mask"), options.mask);
   const std::vector<std::string> texts = take_texts(fields, "texts", "text", call);
+  const Delivery delivery = take_delivery(fields);
   fields.finish();
-  Json results = Json::array();
-  for (const FilledText& filled : model.encoder().fill(texts, options, text_number, call.reading())) {
-    Json masks = Json::array();
-    for (const std::vector<MaskGuess>& guesses : filled.masks) {
-      Json of_mask = Json::array();
-      for (const MaskGuess& guess : guesses) {
-        of_mask.push_back(
-            {{"token", guess.token}, {"id", guess.id}, {"probability", guess.probability}, {"text", guess.text}});
-      }
-      masks.push_back(std::move(of_mask));
-    }
-    results.push_back({{"text", filled.text}, {"masks", std::move(masks)}});
-  }
-  call.answer({{"model", model.name()}, {"results", std::move(results)}});
+  const auto events = events_of_results<FilledText>(call, delivery, "result", json_of_filled);
+  const std::vector<FilledText> filled = model.encoder().fill(texts, options, text_number, call.reading(), events);
+  answer(call, {{"model", model.name()}, {"results", list_of(filled, json_of_filled)}}, delivery);
 }
 
 void embed(Call& call) {
@@ -126,10 +145,12 @@ void embed(Call& call) {
   options.pooling = fields.choice("pooling", kPoolingNames);
   options.prompt = fields.text("prompt");
   options.prompt_name = fields.text("prompt_name");
+  const Delivery delivery = take_delivery(fields);
+  const auto events = events_of_results<std::vector<float>>(call, delivery, "embedding", std::identity());
   const auto found = with_inputs(fields, call, [&](const auto& inputs, const auto& name) {
-    return encoder.embed(inputs, options, name, call.reading());
+    return encoder.embed(inputs, options, name, call.reading(), events);
   });
-  call.answer({{"model", model.name()}, {"width", encoder.embedding_width()}, {"embeddings", found}});
+  answer(call, {{"model", model.name()}, {"width", encoder.embedding_width()}, {"embeddings", found}}, delivery);
 }
 
 }  // namespace heed::serve

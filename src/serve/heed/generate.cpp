@@ -7,7 +7,7 @@ namespace {
 // Counts the times between tokens and, for a stream, sends what is written as it is written.
 class WrittenTexts final : public GenerationListener {
  public:
-  WrittenTexts(Call& call, bool is_streamed) : call_(call), is_streamed_(is_streamed) {}
+  WrittenTexts(Call& call, Delivery delivery) : call_(call), is_streamed_(delivery == Delivery::streamed) {}
 
   void on_token(const Text& text, const ScoredToken& token) override {
     if (is_streamed_) {
@@ -15,7 +15,7 @@ class WrittenTexts final : public GenerationListener {
     }
   }
   void on_piece(const Text& text, std::string_view piece) override {
-    call_.count_token();
+    call_.count_token(static_cast<size_t>(text.sample));
     if (is_streamed_) {
       call_.send_event(to_text({{"sample", text.sample}, {"text", piece}}));
     }
@@ -70,26 +70,26 @@ void generate(Call& call) {
   const ServedModel& model = call.model(fields.text("model").value_or(""));
   const Generator& generator = model.generator();
   GenerationOptions options = take_options(fields, call, generator.with_defaults());
-  const bool is_streamed = fields.flag("stream").value_or(false);
+  const Delivery delivery = take_delivery(fields);
   const std::array prompts{take_prompt(fields, model, options)};
   fields.finish();
   options.interruption = call.interruption();
   options.sharing = call.sharing();
   const auto name = [](size_t) { return std::string("prompt"); };
   call.count(count_prompt(generator, prompts.front(), options), 0);
-  WrittenTexts written(call, is_streamed);
+  WrittenTexts written(call, delivery);
   const auto found = generator.generate(prompts, options, &written, name);
   Json texts = Json::array();
   for (const Completion& completion : found.front()) {
     call.count(0, completion.tokens);
     texts.push_back(to_json(completion, options));
   }
-  const Json answer{{"model", model.name()}, {"prompt_tokens", call.read()}, {"texts", std::move(texts)}};
-  if (is_streamed) {
-    call.end_events(to_text(answer));
-  } else {
-    call.answer(answer);
-  }
+  answer(call,
+         {{"model", model.name()},
+          {"prompt_tokens", call.read()},
+          {"cached_tokens", found.front().front().cached},
+          {"texts", std::move(texts)}},
+         delivery);
 }
 
 }  // namespace heed::serve

@@ -30,13 +30,7 @@ Json json_of_token(const ScoredToken& token) {
   return json;
 }
 
-Json json_of_tokens(const std::vector<ScoredToken>& tokens) {
-  Json all = Json::array();
-  for (const ScoredToken& token : tokens) {
-    all.push_back(json_of_token(token));
-  }
-  return all;
-}
+Json json_of_tokens(const std::vector<ScoredToken>& tokens) { return list_of(tokens, json_of_token); }
 
 std::vector<std::string> take_texts(Fields& fields, const char* texts, const char* text, const Call& call) {
   const auto most = static_cast<size_t>(call.settings().texts);
@@ -101,6 +95,18 @@ void take_sampling(Fields& fields, SamplingOptions& sampling) {
   Fields::take(fields.number("frequency_penalty", -kMost, kMost), sampling.frequency_penalty);
   Fields::take(fields.integer("seed", 0, INT64_MAX), sampling.seed);
   take_logit_bias(fields, sampling);
+}
+
+Delivery take_delivery(Fields& fields) {
+  return fields.flag("stream").value_or(false) ? Delivery::streamed : Delivery::whole;
+}
+
+void answer(Call& call, const Json& whole, Delivery delivery) {
+  if (delivery == Delivery::streamed) {
+    call.end_events(to_text(whole));
+  } else {
+    call.answer(whole);
+  }
 }
 
 }  // namespace heed::serve

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "heed/types/reading/on_result.h"
 #include "heed/types/writing/generation.h"
 #include "heed/types/writing/token_scores.h"
 #include "heed/types/writing/writing_rules.h"
@@ -33,5 +34,30 @@ std::optional<std::vector<std::string>> take_rule_texts(Fields& fields, const ch
 // "min_tokens", "no_repeat_ngram" and "suppress".
 void take_rules(Fields& fields, const Call& call, WritingRules& rules);
 void take_sampling(Fields& fields, SamplingOptions& sampling);
+
+// "stream": whether results are sent as they come.
+enum class Delivery : uint8_t { whole, streamed };
+Delivery take_delivery(Fields& fields);
+// The whole answer, or the last event of a stream.
+void answer(Call& call, const Json& whole, Delivery delivery);
+// What sends the result of each text as an event of a stream, if it is one: its line, and under `name` what to_json
+// makes of it.
+template <class Result, class ToJson>
+OnResult<Result> events_of_results(Call& call, Delivery delivery, const char* name, ToJson to_json) {
+  if (delivery == Delivery::whole) {
+    return {};
+  }
+  return [&call, name, to_json](size_t line, const Result& result) {
+    call.send_event(to_text({{"line", line}, {name, to_json(result)}}));
+  };
+}
+template <class Result, class ToJson>
+Json list_of(const std::vector<Result>& results, ToJson to_json) {
+  Json list = Json::array();
+  for (const Result& result : results) {
+    list.push_back(to_json(result));
+  }
+  return list;
+}
 
 }  // namespace heed::serve

@@ -19,5 +19,6 @@ void list_models(Call& call);
 void load_model(Call& call);
 void drop_model(Call& call);
 void describe_model(Call& call);
+void send_report(Call& call);
 
 }  // namespace heed::serve

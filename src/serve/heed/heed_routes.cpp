@@ -18,7 +18,8 @@ Routes heed_routes() {
           {"GET", "/heed/models", kForm, "heed", list_models},
           {"POST", "/heed/models", kForm, "heed", load_model},
           {"DELETE", "/heed/models/*", kForm, "heed", drop_model},
-          {"GET", "/heed/describe/*", kForm, "heed", describe_model}};
+          {"GET", "/heed/describe/*", kForm, "heed", describe_model},
+          {"GET", "/heed/report/*", kForm, "heed", send_report}};
 }
 
 }  // namespace heed::serve

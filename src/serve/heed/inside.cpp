@@ -22,11 +22,13 @@ std::vector<int64_t> take_numbers(Fields& fields, const char* name) {
   return list->get<std::vector<int64_t>>();
 }
 
-AttentionRequest take_attention_request(Fields& fields) {
+AttentionRequest take_attention_request(Call& call, Fields& fields) {
   AttentionRequest request{.layers = take_numbers(fields, "layers"), .heads = take_numbers(fields, "heads")};
   Fields::take(fields.choice("kind", kAttentionKindNames), request.kind);
   request.norms = fields.flag("norms").value_or(false) ? AttentionNorms::computed : AttentionNorms::left_out;
   Fields::take(fields.integer("at_most", 0, INT32_MAX), request.at_most);
+  request.interruption = call.interruption();
+  request.sharing = call.sharing();
   return request;
 }
 
@@ -53,21 +55,22 @@ void attention(Call& call) {
   const Json body = parse_json(call.request().body);
   Fields fields(body);
   const ServedModel& model = call.model(fields.text("model").value_or(""));
-  const AttentionRequest request = take_attention_request(fields);
-  Json answer;
+  const AttentionRequest request = take_attention_request(call, fields);
+  TextAttention found;
   if (model.kind() == ModelKind::translator) {
     const std::string source = fields.required_text("source"), target = fields.required_text("target");
     const LanguagePair languages{fields.text("source_language").value_or(""),
                                  fields.text("target_language").value_or("")};
     fields.finish();
-    answer = to_json(model.translator().attention(source, target, request, languages));
+    found = model.translator().attention(source, target, request, languages);
   } else {
     const std::string text = fields.required_text("text");
     fields.finish();
-    answer = to_json(model.kind() == ModelKind::encoder ? model.encoder().attention(text, request)
-                                                        : model.generator().attention(text, request, {}, "text"));
+    found = model.kind() == ModelKind::encoder ? model.encoder().attention(text, request)
+                                               : model.generator().attention(text, request, {}, "text");
   }
-  call.answer(answer);
+  call.count(found.tokens, 0);
+  call.answer(to_json(found));
 }
 
 void next_tokens(Call& call) {
@@ -78,6 +81,8 @@ void next_tokens(Call& call) {
   const std::string prompt = take_prompt(fields, model, options);
   const int64_t top = fields.integer("top", 1, kMostListed).value_or(10);
   fields.finish();
+  options.interruption = call.interruption();
+  options.sharing = call.sharing();
   const LikelyTokens found = model.generator().next_tokens(prompt, top, options);
   Json tokens = Json::array();
   for (const NextToken& token : found.tokens) {

@@ -1,14 +1,17 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/system/files.h"
 #include "heed/inspect.h"
 #include "serve/heed/heed_paths.h"
 #include "serve/http/url.h"
+#include "serve/settings/serve_settings.h"
 
 namespace heed::serve {
 namespace {
 
-constexpr std::string_view kModelsPath = "/heed/models/", kDescribePath = "/heed/describe/";
+constexpr std::string_view kModelsPath = "/heed/models/", kDescribePath = "/heed/describe/",
+                           kReportPath = "/heed/report/";
 
 // The rest of a path that begins with `prefix`.
 std::string name_after(std::string_view prefix, const Call& call) {
@@ -52,6 +55,7 @@ Json describe(const ModelStore::Known& known) {
     add(model.generator());
   } else {
     add(model.encoder());
+    json["task"] = or_null(model.encoder().task());
     json["labels"] = model.encoder().labels();
     json["columns"] = or_null(std::string(columns_of(model.encoder())));
     json["width"] = model.encoder().embedding_width();
@@ -78,6 +82,10 @@ void load_from_path(ModelStore& models, const ModelSettings& settings) {
   } catch (const std::filesystem::filesystem_error& error) {
     refuse_field("path", "{}", error.code().message());
   }
+}
+
+std::filesystem::path report_of(const ServedModel& model) {
+  return std::filesystem::path(model.settings().directory) / "report.html";
 }
 
 // What training wrote down, a JSON object in each line.
@@ -113,6 +121,9 @@ void load_model(Call& call) {
   Fields::take(fields.text("source_language"), settings.source_language);
   Fields::take(fields.text("target_language"), settings.target_language);
   fields.finish();
+  if (!is_served_name(settings.name)) {
+    refuse_field("name", "cannot be the name of a model");
+  }
   load_from_path(call.models(), settings);
   call.answer({{"name", settings.name}, {"loaded", true}});
 }
@@ -141,9 +152,27 @@ void describe_model(Call& call) {
   call.answer({{"name", model.name()},
                {"architecture", summary.architecture},
                {"diagram", draw_model(directory)},
+               {"report", std::filesystem::is_regular_file(report_of(model))},
                {"notes", summary.notes},
                {"parameters", std::move(parameters)},
                {"curve", curve_of(directory)}});
+}
+
+// What heed report wrote. Its scripts run, but as those of a page of no origin: they reach neither the server nor the
+// key that this page keeps.
+void send_report(Call& call) {
+  const ServedModel& model = call.model(name_after(kReportPath, call));
+  const std::filesystem::path report = report_of(model);
+  if (!std::filesystem::is_regular_file(report)) {
+    throw RequestError(404, "", fmt::format("'{}' has no report: heed report writes one", model.name()));
+  }
+  HttpAnswer answer{.type = "text/html; charset=utf-8", .body = read_file(report)};
+  answer.headers = {
+      {"Content-Security-Policy",
+       "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+       "img-src data:"},
+      {"X-Content-Type-Options", "nosniff"}};
+  call.exchange().answer(std::move(answer));
 }
 
 }  // namespace heed::serve

@@ -10,7 +10,8 @@ constexpr double kMaxPenalty = 10.0;
 struct TranslateRequest {
   std::vector<std::string> texts;
   TranslationOptions options;
-  bool lists_source_pieces = false, is_streamed = false;
+  bool lists_source_pieces = false;
+  Delivery delivery = Delivery::whole;
 };
 
 void take_search(Fields& fields, const Call& call, TranslationOptions& options) {
@@ -30,17 +31,29 @@ void take_search(Fields& fields, const Call& call, TranslationOptions& options) 
   take_rules(fields, call, options.rules);
 }
 
+// Each text has a beam, and one for each of its alternatives.
+void require_few_sequences(const TranslateRequest& request, const Call& call) {
+  const int64_t each = request.options.beam * std::max<int64_t>(1, request.options.alternatives);
+  const int64_t all = std::ssize(request.texts) * each;
+  if (all > call.settings().sequences) {
+    refuse_field(request.options.alternatives > 1 ? "alternatives" : "beam",
+                 "{} texts with {} hypotheses each are {} in all, at most {} are allowed", request.texts.size(), each,
+                 all, call.settings().sequences);
+  }
+}
+
 TranslateRequest take_request(Fields& fields, const Call& call, TranslationOptions options) {
   TranslateRequest request{.texts = take_texts(fields, "texts", "text", call), .options = std::move(options)};
   TranslationOptions& chosen = request.options;
   take_search(fields, call, chosen);
+  require_few_sequences(request, call);
   chosen.alignments = fields.flag("align").value_or(false) ? Alignments::pieces : Alignments::none;
   const ListedTokens listed = take_listed_tokens(fields);
   chosen.each = listed.each;
   chosen.likeliest = listed.likeliest;
   chosen.steps = fields.flag("trace").value_or(false) ? SearchSteps::listed : SearchSteps::left_out;
   request.lists_source_pieces = fields.flag("source_pieces").value_or(false);
-  request.is_streamed = fields.flag("stream").value_or(false);
+  request.delivery = take_delivery(fields);
   if (const auto prefix = fields.text("prefix")) {
     chosen.prefixes.assign(request.texts.size(), *prefix);
   }
@@ -110,7 +123,7 @@ class WrittenTranslations final : public TranslationListener {
     call_.send_event(to_text({{"line", line}, {"token", json_of_token(token)}}));
   }
   void on_piece(size_t line, std::string_view piece) override {
-    call_.count_token();
+    call_.count_token(line);
     call_.send_event(to_text({{"line", line}, {"text", piece}}));
   }
   void on_translations(size_t line, std::span<const Translation> translations) override {
@@ -134,8 +147,8 @@ void translate(Call& call) {
   request.options.sharing = call.sharing();
   const auto name = [](size_t i) { return fmt::format("texts[{}]", i); };
   WrittenTranslations written(call, request.options);
-  const auto found =
-      translator.translate(request.texts, request.options, name, request.is_streamed ? &written : nullptr);
+  const auto found = translator.translate(request.texts, request.options, name,
+                                          request.delivery == Delivery::streamed ? &written : nullptr);
   Json lines = Json::array();
   for (const std::vector<Translation>& line : found) {
     call.count(line.front().source_tokens, 0);
@@ -152,12 +165,7 @@ void translate(Call& call) {
     }
     lines.push_back(std::move(answered));
   }
-  const Json answer{{"model", model.name()}, {"lines", std::move(lines)}};
-  if (request.is_streamed) {
-    call.end_events(to_text(answer));
-  } else {
-    call.answer(answer);
-  }
+  answer(call, {{"model", model.name()}, {"lines", std::move(lines)}}, request.delivery);
 }
 
 }  // namespace heed::serve

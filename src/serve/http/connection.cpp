@@ -17,6 +17,7 @@ namespace http = boost::beast::http;
 
 constexpr size_t kFirstRead = 2048, kRead = 65536;  // bytes of a read, before a request has begun and within one
 constexpr size_t kMaxAhead = 65536;                 // bytes that a client may send while its answer is made
+constexpr size_t kLargeAnswer = 65536;              // smaller ones fit however many connections there are
 constexpr std::chrono::milliseconds kLingerTime{2000};
 constexpr std::string_view kEvents = "text/event-stream";
 
@@ -228,12 +229,12 @@ std::string Connection::address() {
 void Connection::begin_exchange(HttpRequest request) {
   exchange_ = std::make_shared<Exchange>(std::move(request), owner_.limits.waiting_bytes);
   state_ = State::answering;
-  is_chunked_ = is_events_ = is_last_part_ = false;
+  is_chunked_ = is_events_ = is_last_chunk_ = false;
   last_write_ = Clock::now();
-  exchange_->on_parts([weak = weak_from_this(), executor = stream_.socket().get_executor()] {
+  exchange_->on_chunk([weak = weak_from_this(), executor = stream_.socket().get_executor()] {
     asio::post(executor, [weak] {
       if (const auto self = weak.lock()) {
-        self->on_parts();
+        self->on_chunk();
       }
     });
   });
@@ -254,7 +255,7 @@ void Connection::refuse(unsigned status, std::string_view why) {
   owner_.handler.refuse(exchange_, status, why);
 }
 
-void Connection::on_parts() {
+void Connection::on_chunk() {
   if (state_ != State::answering || !exchange_) {
     return;
   }
@@ -265,25 +266,29 @@ void Connection::on_parts() {
   if (is_writing_) {
     return;
   }
-  Exchange::Parts parts = exchange_->take();
-  if (parts.head) {
-    if (parts.is_whole) {
-      add_head(*parts.head, parts.head->body.size());
+  Exchange::Chunk chunk = exchange_->take();
+  if (chunk.head) {
+    sending_since_ = Clock::now();
+    if (chunk.is_whole) {
+      add_head(*chunk.head, chunk.head->body.size());
       if (!is_head_request_) {
-        out_ += parts.head->body;
-        out_body_ += parts.head->body.size();
+        out_ += chunk.head->body;
+        out_body_ += chunk.head->body.size();
       }
     } else {
       is_chunked_ = !is_old_version_;
       keeps_alive_ = keeps_alive_ && is_chunked_;
-      is_events_ = parts.head->type.starts_with(kEvents);
-      add_head(*parts.head, std::nullopt);
+      is_events_ = chunk.head->type.starts_with(kEvents);
+      add_head(*chunk.head, std::nullopt);
     }
   }
-  add_body(parts.body);
-  is_last_part_ = parts.is_ended;
-  if (is_last_part_ && is_chunked_ && !is_head_request_) {
+  add_body(chunk.body);
+  is_last_chunk_ = chunk.is_ended;
+  if (is_last_chunk_ && is_chunked_ && !is_head_request_) {
     out_ += "0\r\n\r\n";
+  }
+  if (out_.size() > kLargeAnswer) {
+    owner_.make_room(*this);
   }
   write();
 }
@@ -334,7 +339,7 @@ void Connection::write() {
     sending_body_ = std::exchange(out_body_, 0);
   }
   if (sending_.empty()) {
-    if (state_ == State::answering && is_last_part_) {
+    if (state_ == State::answering && is_last_chunk_) {
       finish_answer();
     }
     return;
@@ -362,13 +367,13 @@ void Connection::on_written(const Error& error, size_t bytes) {
   }
   write();
   if (is_done) {
-    on_parts();
+    on_chunk();
   }
 }
 
 void Connection::finish_answer() {
   exchange_.reset();
-  is_last_part_ = false;
+  is_last_chunk_ = false;
   for (std::string* const buffer : {&out_, &sending_}) {
     if (buffer->capacity() > kRead) {
       *buffer = std::string();

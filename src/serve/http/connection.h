@@ -25,7 +25,8 @@ struct ConnectionOwner {
   const HttpLimits& limits;
   bool is_draining = false;
   std::shared_ptr<TlsContext> tls = nullptr;
-  std::function<void(Connection&)> remove = {};  // a connection that has ended
+  std::function<void(Connection&)> remove = {};     // a connection that has ended
+  std::function<void(Connection&)> make_room = {};  // for the answer that a connection has begun to send
 };
 
 // A read is always under way, also while an answer is made: that is how it is noticed that a client has gone. What a
@@ -39,6 +40,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void look_at_clock(Clock::time_point now);
   // Since when it has waited for a request of which nothing has come.
   std::optional<Clock::time_point> idle_since() const;
+  // What its client has not taken yet, and since when it has been sent the present answer.
+  size_t held_bytes() const { return out_.size() + sending_.size() - sent_; }
+  Clock::time_point sending_since() const { return sending_since_; }
   // Ends it now if it is waiting for a request, else after the present answer.
   void drain();
   void close();
@@ -59,7 +63,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::string address();
   void begin_exchange(HttpRequest request);
 
-  void on_parts();
+  void on_chunk();
   void add_head(const HttpAnswer& head, std::optional<size_t> length);
   void add_body(std::string_view part);
   void write();
@@ -73,7 +77,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::vector<char> incoming_;        // of the read that is under way
   boost::beast::flat_buffer buffer_;  // what was read and has not been parsed
   bool is_reading_ = false, is_writing_ = false;
-  Clock::time_point deadline_, last_write_;
+  Clock::time_point deadline_, last_write_, sending_since_;
 
   std::optional<Parser> parser_;
   bool has_head_ = false;  // the present request's headers were looked at
@@ -81,7 +85,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   std::shared_ptr<Exchange> exchange_;
   bool is_head_request_ = false, is_old_version_ = false, keeps_alive_ = true, is_chunked_ = false, is_events_ = false;
-  bool is_last_part_ = false;
+  bool is_last_chunk_ = false;
   std::string out_;      // what is written next
   std::string sending_;  // what is being written, from sent_ on: it stays where it is until it has been written
   size_t sent_ = 0;

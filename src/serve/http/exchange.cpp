@@ -92,7 +92,7 @@ void Exchange::end() {
   wake();
 }
 
-Exchange::Parts Exchange::take() {
+Exchange::Chunk Exchange::take() {
   const std::lock_guard lock(mutex_);
   is_awake_ = false;
   return {.head = std::exchange(head_, std::nullopt),
@@ -101,7 +101,7 @@ Exchange::Parts Exchange::take() {
           .is_ended = is_ended_};
 }
 
-void Exchange::on_parts(std::function<void()> wake) {
+void Exchange::on_chunk(std::function<void()> wake) {
   {
     const std::lock_guard lock(mutex_);
     wake_ = std::move(wake);

@@ -44,15 +44,15 @@ class Exchange {
   void end();
 
   // For the connection: what has come since the last call, and what it is.
-  struct Parts {
+  struct Chunk {
     std::optional<HttpAnswer> head;  // where it has not been taken yet
     bool is_whole = false;           // its body is all that comes
     std::string body;                // further parts
     bool is_ended = false;
   };
-  Parts take();
+  Chunk take();
   // `wake` is called, by any thread, when there is something to take.
-  void on_parts(std::function<void()> wake);
+  void on_chunk(std::function<void()> wake);
   void abandon() { gone_.request_stop(); }
   void add_sent(uint64_t body_bytes) { sent_ += body_bytes; }
 

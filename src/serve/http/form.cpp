@@ -110,12 +110,11 @@ FormFields parse_form(std::string_view text) {
 
 FormFields form_fields(const HttpRequest& request) {
   FormFields fields = parse_form(request.query());
-  const std::string_view type = request.header("Content-Type");
   FormFields of_body;
-  if (equal_ignoring_case(type.substr(0, kForm.size()), kForm)) {
+  if (request.has_type(kForm)) {
     of_body = parse_form(request.body);
-  } else if (equal_ignoring_case(type.substr(0, kMultipart.size()), kMultipart)) {
-    const std::string_view boundary = parameter(type, "boundary");
+  } else if (request.has_type(kMultipart)) {
+    const std::string_view boundary = parameter(request.header("Content-Type"), "boundary");
     of_body = boundary.empty() ? FormFields{} : parse_parts(request.body, boundary);
   }
   fields.insert(fields.end(), of_body.begin(), of_body.end());

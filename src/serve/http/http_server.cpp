@@ -1,5 +1,6 @@
 #include "serve/http/http_server.h"
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "base/errors.h"
+#include "base/system/placement.h"
 #include "serve/http/connection.h"
 
 namespace heed::serve {
@@ -46,6 +48,7 @@ HostAndPort parse_address(const std::string& address) {
 struct HttpServer::State {
   State(HttpHandler& handler, const HttpLimits& given) : limits(given), owner{handler, limits} {
     owner.remove = [this](Connection& connection) { remove(connection); };
+    owner.make_room = [this](const Connection& connection) { make_room_for(connection); };
   }
 
   void accept(Tcp::acceptor& acceptor) {
@@ -103,6 +106,30 @@ struct HttpServer::State {
       idlest->close();
     }
     return idlest != nullptr;
+  }
+
+  // Gives up the clients that have been receiving an answer for longest, also those that take a byte now and then, until
+  // what is held for others than the newest is within the limit: a large answer takes nothing from quick clients.
+  void make_room_for(const Connection& newest) {
+    size_t held = 0;
+    std::vector<std::shared_ptr<Connection>> others;
+    for (const auto& [_, connection] : connections) {
+      if (connection.get() != &newest && connection->held_bytes() > 0) {
+        held += connection->held_bytes();
+        others.push_back(connection);
+      }
+    }
+    if (held <= limits.answer_bytes) {
+      return;
+    }
+    std::ranges::sort(others, {}, [](const auto& connection) { return connection->sending_since(); });
+    for (const auto& slowest : others) {
+      held -= slowest->held_bytes();
+      slowest->close();
+      if (held <= limits.answer_bytes) {
+        return;
+      }
+    }
   }
 
   void remove(Connection& connection) {
@@ -205,6 +232,7 @@ void HttpServer::use_tls(const TlsFiles& files) {
 }
 
 void HttpServer::run() {
+  prefer_short_turns();  // models compute beside it
   state_->tick();
   state_->loop.run();
 }

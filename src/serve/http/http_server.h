@@ -17,7 +17,8 @@ namespace heed::serve {
 struct HttpLimits {
   size_t header_bytes = 16 << 10;
   size_t body_bytes = 8 << 20;
-  size_t waiting_bytes = 1 << 20;                // of an answer that its client does not read
+  size_t waiting_bytes = 1 << 20;                // of a stream that its client does not read
+  size_t answer_bytes = 512 << 20;               // of all answers that clients do not read, when another one comes
   size_t connections = 20000;                    // more are refused
   std::chrono::milliseconds header_time{10000};  // from a request's first byte to the end of its headers
   std::chrono::milliseconds body_time{60000};    // and from there to the end of its body

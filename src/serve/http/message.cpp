@@ -19,6 +19,12 @@ std::string_view HttpRequest::header(std::string_view name) const {
   return found == headers.end() ? std::string_view() : std::string_view(found->value);
 }
 
+bool HttpRequest::has_type(std::string_view type) const {
+  const std::string_view given = header("Content-Type");
+  const std::string_view without_parameters = given.substr(0, given.find_first_of("; \t"));
+  return equal_ignoring_case(without_parameters, type);
+}
+
 std::string_view reason_of(unsigned status) {
   switch (status) {
     case 200:

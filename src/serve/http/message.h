@@ -25,6 +25,8 @@ struct HttpRequest {
   }
   // The value of the first header of this name, whatever its case; empty where there is none.
   std::string_view header(std::string_view name) const;
+  // Whether the body is said to be of this type, "application/json": whatever its case and what parameters follow.
+  bool has_type(std::string_view type) const;
 };
 
 struct HttpAnswer {

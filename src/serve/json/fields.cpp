@@ -17,6 +17,27 @@ std::string found(const Json& value) {
   return text.size() <= kMost ? text : std::string(value.type_name());
 }
 
+// Refuses an object that has a field twice, of which one would be ignored. Called by the parser as it goes.
+class OnceOnly {
+ public:
+  bool operator()(int /*depth*/, Json::parse_event_t event, const Json& parsed) {
+    if (event == Json::parse_event_t::object_start) {
+      open_.emplace_back();
+    } else if (event == Json::parse_event_t::object_end) {
+      open_.pop_back();
+    } else if (event == Json::parse_event_t::key) {
+      const auto& name = parsed.get_ref<const std::string&>();
+      if (!open_.back().insert(name).second) {
+        refuse_field(name, "is given twice");
+      }
+    }
+    return true;
+  }
+
+ private:
+  std::vector<std::set<std::string>> open_;  // the names in each object that has not ended
+};
+
 }  // namespace
 
 std::string to_text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
@@ -25,7 +46,7 @@ Json parse_json(std::string_view text) {
   require_shallow_json(text, kBody);
   Json parsed;
   try {
-    parsed = Json::parse(text);
+    parsed = Json::parse(text, OnceOnly());
   } catch (const Json::exception& error) {
     throw RequestError(400, "", fmt::format("the body is not JSON: {}", error.what()));
   }

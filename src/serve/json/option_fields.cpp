@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 #include <utility>
 
 namespace heed::serve {
@@ -11,60 +12,46 @@ namespace {
 
 using Names = std::pair<std::string_view, std::string_view>;
 
-constexpr std::array<std::string_view, 4> kOptions{"sampling: ", "generation: ", "search: ", "decoding: "};
-constexpr std::array<std::string_view, 17> kFields{"alternatives",
-                                                   "beam",
-                                                   "coverage_penalty",
-                                                   "diversity",
-                                                   "frequency_penalty",
-                                                   "groups",
-                                                   "length_penalty",
-                                                   "max_tokens",
-                                                   "min_p",
-                                                   "min_tokens",
-                                                   "n_best",
-                                                   "no_repeat_ngram",
-                                                   "patience",
-                                                   "presence_penalty",
-                                                   "repetition_penalty",
-                                                   "temperature",
-                                                   "top_k"};
-// Where the library has another word, or says what is wrong with the whole of it.
-constexpr std::array<Names, 6> kOthers{{{"top-p", "top_p"},
-                                        {"n", "samples"},
-                                        {"logit bias", "logit_bias"},
-                                        {"stop text", "stop"},
-                                        {"regular expression", "regex"},
-                                        {"forced texts", "force"}}};
+// Options that are no fields under their own names.
+constexpr std::array<Names, 2> kOptions{{{"n", "samples"}, {"likeliest tokens", "top_tokens"}}};
+// What messages about values begin with.
+constexpr std::array<Names, 4> kValues{
+    {{"logit bias", "logit_bias"}, {"stop text", "stop"}, {"regular expression", "regex"}, {"forced texts", "force"}}};
 
-std::string_view field_of(std::string_view option) {
-  const auto other = std::ranges::find(kOthers, option, &Names::first);
-  if (other != kOthers.end()) {
-    return other->second;
-  }
-  std::string name(option);
+std::string field_of(const std::string& option) {
+  const auto known = std::ranges::find(kOptions, option, &Names::first);
+  std::string name(known == kOptions.end() ? std::string_view(option) : known->second);
   std::ranges::replace_if(
       name, [](char c) { return c == ' ' || c == '-'; }, '_');
-  const auto field = std::ranges::find(kFields, name);
-  return field == kFields.end() ? std::string_view() : *field;
+  return name;
+}
+
+// Whether it is "texts[3]" or its like, which a path of the interface has told the library to call a text.
+bool is_of_list(std::string_view what) {
+  const size_t bracket = what.find('[');
+  const std::string_view name = what.substr(0, bracket);
+  return bracket != std::string_view::npos && what.ends_with(']') &&
+         std::ranges::all_of(name, [](char c) { return c == '_' || (c >= 'a' && c <= 'z'); });
 }
 
 }  // namespace
 
-std::optional<NamedField> in_words_of_fields(std::string_view message) {
-  const auto options = std::ranges::find_if(kOptions, [&](std::string_view one) { return message.starts_with(one); });
-  const size_t begin = options == kOptions.end() ? 0 : options->size();
-  const std::string_view separator = options == kOptions.end() ? ": " : " is ";
-  const size_t end = message.find(separator, begin);
-  if (end == std::string_view::npos) {
+std::optional<NamedField> in_words_of_fields(const Error& error) {
+  if (const auto* const of_option = dynamic_cast<const OptionError*>(&error)) {
+    const std::string field = field_of(of_option->option());
+    return NamedField{field, fmt::format("{}: {}", field, of_option->problem())};
+  }
+  const std::string_view message = error.what();
+  const size_t end = std::min(message.find(": "), message.size());
+  const std::string_view what = message.substr(0, end);
+  if (is_of_list(what)) {
+    return NamedField{std::string(what), std::string(message)};
+  }
+  const auto known = std::ranges::find(kValues, what, &Names::first);
+  if (known == kValues.end()) {
     return std::nullopt;
   }
-  const std::string_view field = field_of(message.substr(begin, end - begin));
-  if (field.empty()) {
-    return std::nullopt;
-  }
-  const size_t rest = options == kOptions.end() ? end + separator.size() : end + 1;
-  return NamedField{std::string(field), fmt::format("{}: {}", field, message.substr(rest))};
+  return NamedField{std::string(known->second), fmt::format("{}{}", known->second, message.substr(end))};
 }
 
 }  // namespace heed::serve

@@ -3,15 +3,16 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
+
+#include "heed/errors.h"
 
 namespace heed::serve {
 
-// "top_p: is 0, expected ..." for the library's "sampling: top-p is 0, expected ...". None where the message is not about
-// an option that is a field.
+// What the library says of an option, or of the value of a field: "top_p: is 0, expected ..." for its
+// "sampling: top-p is 0, expected ...". None for other errors.
 struct NamedField {
   std::string field, message;
 };
-std::optional<NamedField> in_words_of_fields(std::string_view message);
+std::optional<NamedField> in_words_of_fields(const Error& error);
 
 }  // namespace heed::serve

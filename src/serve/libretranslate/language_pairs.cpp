@@ -15,10 +15,17 @@ namespace {
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kOtherCodes{
     {{"zh", "zh-Hans"}, {"zt", "zh-Hant"}, {"pb", "pt-BR"}}};
 
-bool are_same(std::string_view given, std::string_view known) {
-  const auto other =
-      std::ranges::find_if(kOtherCodes, [&](const auto& pair) { return equal_ignoring_case(pair.first, given); });
-  return equal_ignoring_case(given, known) || (other != kOtherCodes.end() && equal_ignoring_case(other->second, known));
+const std::pair<std::string_view, std::string_view>* other_code(std::string_view code) {
+  const auto* const found =
+      std::ranges::find_if(kOtherCodes, [&](const auto& pair) { return equal_ignoring_case(pair.first, code); });
+  return found == kOtherCodes.end() ? nullptr : found;
+}
+
+// "zh" of "zh-Hans" and of "zt".
+std::string_view main_language(std::string_view code) {
+  const auto* const other = other_code(code);
+  const std::string_view whole = other == nullptr ? code : other->second;
+  return whole.substr(0, whole.find_first_of("-_"));
 }
 
 // "de=deu_Latn" is a code and what the model calls the language; "de" alone is both.
@@ -57,8 +64,8 @@ std::vector<LanguageDirection> directions_of(Call& call) {
 
 LanguageDirection find_direction(const std::vector<LanguageDirection>& directions, std::string_view source,
                                  std::string_view target) {
-  const auto from = [&](const LanguageDirection& one) { return are_same(source, one.source); };
-  const auto to = [&](const LanguageDirection& one) { return are_same(target, one.target); };
+  const auto from = [&](const LanguageDirection& one) { return are_same_language(source, one.source); };
+  const auto to = [&](const LanguageDirection& one) { return are_same_language(target, one.target); };
   const auto found = std::ranges::find_if(directions, [&](const auto& one) { return from(one) && to(one); });
   if (found != directions.end()) {
     return *found;
@@ -67,6 +74,30 @@ LanguageDirection find_direction(const std::vector<LanguageDirection>& direction
     throw RequestError(400, "source", fmt::format("{} is not supported", source));
   }
   throw RequestError(400, "target", fmt::format("{} is not available as a target language from {}", target, source));
+}
+
+bool are_same_language(std::string_view given, std::string_view known) {
+  const auto* const other = other_code(given);
+  return equal_ignoring_case(given, known) || (other != nullptr && equal_ignoring_case(other->second, known));
+}
+
+std::string source_for(const std::vector<LanguageDirection>& directions, std::string_view language,
+                       std::string_view target) {
+  int best = 0;
+  std::string source;
+  for (const LanguageDirection& one : directions) {
+    if (!equal_ignoring_case(main_language(one.source), main_language(language))) {
+      continue;
+    }
+    // Where a direction fits is worth more than that the code is spelled alike.
+    const int fit =
+        1 + (equal_ignoring_case(one.source, language) ? 1 : 0) + (are_same_language(target, one.target) ? 2 : 0);
+    if (fit > best) {
+      best = fit;
+      source = one.source;
+    }
+  }
+  return source;
 }
 
 std::string language_name(const std::string& code) {

@@ -24,6 +24,14 @@ std::vector<LanguageDirection> directions_of(Call& call);
 LanguageDirection find_direction(const std::vector<LanguageDirection>& directions, std::string_view source,
                                  std::string_view target);
 
+// Whether a client's code means a code of the settings, as above.
+bool are_same_language(std::string_view given, std::string_view known);
+
+// The code of the settings for a language that was detected as `language`: "zh-Hans" where that is "zh". Of several,
+// one that is translated to `target`. Empty where the language is not translated from.
+std::string source_for(const std::vector<LanguageDirection>& directions, std::string_view language,
+                       std::string_view target);
+
 // "German" for "de"; the code itself where ICU has no name.
 std::string language_name(const std::string& code);
 

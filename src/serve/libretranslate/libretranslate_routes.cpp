@@ -1,6 +1,7 @@
 // LibreTranslate's interface.
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "heed/language_detector.h"
 #include "serve/libretranslate/request_fields.h"
@@ -22,13 +23,13 @@ struct Detected {
   double confidence = 0.0;
 };
 
-// The likeliest of the languages that are translated from.
-Detected detect_source(const std::string& text, const std::vector<LanguageDirection>& directions) {
+// The likeliest of the languages that are translated from, by its code in the settings.
+Detected detect_source(const std::string& text, const std::vector<LanguageDirection>& directions,
+                       std::string_view target) {
   for (const LanguageGuess& guess : detector().detect(text)) {
-    const bool is_known =
-        std::ranges::any_of(directions, [&](const LanguageDirection& one) { return one.source == guess.language; });
-    if (is_known) {
-      return {guess.language, guess.confidence};
+    std::string source = source_for(directions, guess.language, target);
+    if (!source.empty()) {
+      return {std::move(source), guess.confidence};
     }
   }
   return {directions.empty() ? "" : directions.front().source, 0.0};
@@ -61,18 +62,18 @@ void translate_texts(Call& call) {
   fields.finish();
 
   const std::vector<LanguageDirection> directions = directions_of(call);
-  const bool is_automatic = source == "auto";
+  const bool is_automatic = equal_ignoring_case(source, "auto");
   Detected detected;
   if (is_automatic) {
     std::string sample;
     for (const std::string& text : texts) {
       sample += text + "\n";
     }
-    detected = detect_source(sample, directions);
+    detected = detect_source(sample, directions, target);
     source = detected.language;
   }
   std::vector<TranslatedLongText> found;
-  if (equal_ignoring_case(source, target)) {
+  if (are_same_language(target, source)) {
     std::ranges::transform(texts, std::back_inserter(found), [](const std::string& text) {
       return TranslatedLongText{text, {}};
     });
@@ -81,7 +82,8 @@ void translate_texts(Call& call) {
     const ServedModel& model = call.model(direction.model);
     LongTextOptions options{.format = is_html ? TextFormat::html : TextFormat::text,
                             .alternatives = is_html ? 0 : alternatives,
-                            .search = model.search_options()};
+                            .search = model.search_options(),
+                            .most_sequences = call.settings().sequences};
     options.search.languages = direction.names;
     options.search.interruption = call.interruption();
     options.search.sharing = call.sharing();
@@ -159,8 +161,8 @@ Routes libretranslate_routes() {
   constexpr ErrorForm kErrors = ErrorForm::libretranslate;
   return {{"POST", "/translate", kErrors, "libretranslate", translate_texts},
           {"POST", "/detect", kErrors, "libretranslate", detect},
-          {"GET", "/languages", kErrors, "libretranslate", list_languages},
-          {"GET", "/frontend/settings", kErrors, "libretranslate", frontend_settings}};
+          {"GET", "/languages", kErrors, "libretranslate", list_languages, Admission::open},
+          {"GET", "/frontend/settings", kErrors, "libretranslate", frontend_settings, Admission::open}};
 }
 
 }  // namespace heed::serve

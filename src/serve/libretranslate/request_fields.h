@@ -6,7 +6,7 @@
 
 namespace heed::serve {
 
-// A field that a form has several times is a list.
+// A field that a form has several times is a list. RequestError, with the field's name, for what is not UTF-8.
 Json request_fields(const HttpRequest& request);
 
 // The key, which these clients send as a field; empty where there is none.

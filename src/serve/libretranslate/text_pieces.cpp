@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "serve/libretranslate/piece_spans.h"
+#include "serve/request_error.h"
 #include "text/html/html_text.h"
 #include "text/sentences/sentences.h"
 
@@ -71,7 +72,11 @@ class LongTexts {
     texts_.push_back({std::move(text), std::move(sentences), first});
   }
 
-  void translate(const TranslationOptions& search) {
+  void translate(const TranslationOptions& search, int64_t most_sequences) {
+    if (std::ssize(sentences_) * search.beam > most_sequences) {
+      refuse_field("q", "has {} sentences, at most {} are translated at once", sentences_.size(),
+                   most_sequences / search.beam);
+    }
     std::vector<std::vector<Translation>> found = translator_.translate(sentences_, search);
     for (size_t i = 0; i < found.size(); ++i) {
       read_ += found[i].front().source_tokens;
@@ -123,7 +128,7 @@ LongTranslations translate_plain(const Translator& translator, const std::string
   TranslationOptions search = options.search;
   search.n_best = std::max(search.n_best, options.alternatives + 1);
   search.beam = std::max(search.beam, search.n_best);
-  all.translate(search);
+  all.translate(search, options.most_sequences);
   std::vector<TranslatedLongText> results;
   for (size_t i = 0; i < texts.size(); ++i) {
     TranslatedLongText& result = results.emplace_back(TranslatedLongText{all.text(i, 0), {}});
@@ -149,7 +154,7 @@ LongTranslations translate_html(const Translator& translator, const std::string&
   TranslationOptions search = options.search;
   search.alignments = Alignments::pieces;
   search.each = EachToken::listed;
-  all.translate(search);
+  all.translate(search, options.most_sequences);
   std::vector<TranslatedLongText> results;
   size_t next = 0;
   for (const HtmlText& fragment : fragments) {

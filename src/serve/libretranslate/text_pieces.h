@@ -15,6 +15,7 @@ struct LongTextOptions {
   TextFormat format = TextFormat::text;
   int64_t alternatives = 0;  // more translations of each text, if there are any
   TranslationOptions search;
+  int64_t most_sequences;  // sentences times the beam: more are refused as the field "q"
 };
 
 struct TranslatedLongText {

@@ -8,16 +8,24 @@
 
 namespace heed::serve {
 
-void ModelStore::load(const ModelSettings& settings) {
+void ModelStore::load_all(std::span<const ModelSettings> settings) {
   const std::lock_guard loading(loading_);
-  std::shared_ptr<const ServedModel> model = loaded(settings);
-  std::shared_ptr<const ServedModel> former;
-  const std::lock_guard lock(mutex_);
-  Entry& entry = models_[settings.name];
-  former = std::exchange(entry.model, std::move(model));
-  entry.settings = settings;
-  entry.kind = entry.model->kind();
-  entry.used = ++uses_;
+  std::vector<std::shared_ptr<const ServedModel>> models, former;  // the former ones end when nothing is locked
+  std::ranges::transform(settings, std::back_inserter(models),
+                         [this](const ModelSettings& one) { return loaded(one); });
+  {
+    const std::lock_guard lock(mutex_);
+    for (size_t i = 0; i < settings.size(); ++i) {
+      Entry& entry = models_[settings[i].name];
+      former.push_back(std::exchange(entry.model, std::move(models[i])));
+      entry.settings = settings[i];
+      entry.kind = entry.model->kind();
+      entry.used = ++uses_;
+    }
+  }
+  if (max_bytes_ > 0) {
+    make_room(0, "");  // each of them had room beside the former ones, but not all together
+  }
 }
 
 bool ModelStore::drop(const std::string& name) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,9 @@ class ModelStore {
   // Loads a model; one of this name answers until the new one takes its place. Models that were used longest ago make
   // room. RequestError 507 for a model that alone is larger than the limit. Throws, and changes nothing, where
   // it can't be loaded.
-  void load(const ModelSettings& settings);
+  void load(const ModelSettings& settings) { load_all({&settings, 1}); }
+  // The same for several: all are loaded before the first one takes its place.
+  void load_all(std::span<const ModelSettings> settings);
   // False where there is none of this name.
   bool drop(const std::string& name);
 

@@ -12,7 +12,8 @@ namespace heed::serve::openai {
 Json usage_json(const Usage& usage) {
   return {{"prompt_tokens", usage.read},
           {"completion_tokens", usage.written},
-          {"total_tokens", usage.read + usage.written}};
+          {"total_tokens", usage.read + usage.written},
+          {"prompt_tokens_details", {{"cached_tokens", usage.cached}}}};
 }
 
 std::string_view finish_reason(FinishReason reason) {

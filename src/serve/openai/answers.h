@@ -12,6 +12,7 @@ namespace heed::serve::openai {
 
 struct Usage {
   int64_t read = 0, written = 0;  // tokens: of the prompts, each counted once, and of all texts
+  int64_t cached = 0;             // of the prompts, that had been read before
 };
 Json usage_json(const Usage& usage);
 

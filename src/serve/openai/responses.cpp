@@ -146,7 +146,7 @@ class ResponseObject {
     return object(status_of(text), Json::array({message(text)}),
                   is_cut ? Json{{"reason", "max_output_tokens"}} : Json(),
                   {{"input_tokens", usage.read},
-                   {"input_tokens_details", {{"cached_tokens", 0}}},
+                   {"input_tokens_details", {{"cached_tokens", usage.cached}}},
                    {"output_tokens", usage.written},
                    {"output_tokens_details", {{"reasoning_tokens", 0}}},
                    {"total_tokens", usage.read + usage.written}});

@@ -26,7 +26,7 @@ class Listener final : public GenerationListener {
   }
 
   void on_piece(const Text& text, std::string_view piece) override {
-    call_.count_token();
+    call_.count_token(request_.number(text));
     if (events_ != nullptr) {
       begin();
       events_->piece(request_.number(text), piece);
@@ -199,6 +199,7 @@ Written write_texts(Call& call, const TextRequest& request, TextEvents* events) 
   written.texts =
       naming_fields(request.field, [&] { return generator.generate(request.prompts, options, &listener, name); });
   for (const std::vector<Completion>& of_prompt : written.texts) {
+    written.usage.cached += of_prompt.front().cached;
     for (const Completion& text : of_prompt) {
       written.usage.written += text.tokens;
     }

@@ -41,9 +41,10 @@ void Metrics::count_request(std::string_view interface, std::string_view model, 
   ++requests_[labels];
 }
 
-void Metrics::count_refusal(std::string_view status) {
+void Metrics::count_refusal(std::string_view reason, std::string_view model) {
+  const std::string labels = fmt::format("reason={},model={}", label_value(reason), label_value(model));
   const std::lock_guard lock(mutex_);
-  ++refusals_[std::string(status)];
+  ++refusals_[labels];
 }
 
 void Metrics::count_tokens(std::string_view model, int64_t read, int64_t written) {
@@ -74,9 +75,9 @@ std::string Metrics::text(const std::vector<Gauge>& gauges) const {
   for (const auto& [labels, count] : requests_) {
     fmt::format_to(out, "heed_requests_total{{{}}} {}\n", labels, count);
   }
-  add_head(text, "heed_refusals_total", "Requests that were refused, by status", "counter");
-  for (const auto& [status, count] : refusals_) {
-    fmt::format_to(out, "heed_refusals_total{{status={}}} {}\n", label_value(status), count);
+  add_head(text, "heed_refusals_total", "Requests that were refused, by reason", "counter");
+  for (const auto& [labels, count] : refusals_) {
+    fmt::format_to(out, "heed_refusals_total{{{}}} {}\n", labels, count);
   }
   add_head(text, "heed_tokens_total", "Tokens that were read or written", "counter");
   for (const auto& [model, tokens] : tokens_) {

@@ -22,7 +22,7 @@ std::string label_value(std::string_view value);
 class Metrics {
  public:
   void count_request(std::string_view interface, std::string_view model, unsigned status);
-  void count_refusal(std::string_view status);
+  void count_refusal(std::string_view reason, std::string_view model);
   void count_tokens(std::string_view model, int64_t read, int64_t written);
   void observe(Latency what, std::string_view model, double seconds);
 
@@ -45,7 +45,7 @@ class Metrics {
 
   mutable std::mutex mutex_;
   std::map<std::string, uint64_t> requests_;  // by their labels
-  std::map<std::string, uint64_t, std::less<>> refusals_;
+  std::map<std::string, uint64_t> refusals_;  // by their labels
   std::map<std::string, std::pair<int64_t, int64_t>, std::less<>> tokens_;
   std::array<ByModel, 3> latencies_;
 };

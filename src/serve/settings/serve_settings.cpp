@@ -15,7 +15,8 @@ constexpr std::string_view kModelGroup = "model", kKeyGroup = "key";
 
 // What [limits] has, in the units that people write.
 struct Limits {
-  int64_t header_bytes = 16384, body_bytes = 8388608, waiting_bytes = 1048576, connections = 20000;
+  int64_t header_bytes = 16384, body_bytes = 8388608, waiting_bytes = 1048576, answer_bytes = 536870912,
+          connections = 20000;
   double header_seconds = 10.0, body_seconds = 60.0, idle_seconds = 75.0, stall_seconds = 30.0;
 };
 
@@ -35,8 +36,9 @@ SettingTable limits_table(ServeSettings& settings, Limits& limits) {
   return {.name = "limits",
           .settings = {setting("requests", settings.requests), setting("request_seconds", settings.request_seconds),
                        setting("texts", settings.texts), setting("max_tokens", settings.max_tokens),
-                       setting("model_bytes", settings.model_bytes), setting("header_bytes", limits.header_bytes),
-                       setting("body_bytes", limits.body_bytes), setting("waiting_bytes", limits.waiting_bytes),
+                       setting("sequences", settings.sequences), setting("model_bytes", settings.model_bytes),
+                       setting("header_bytes", limits.header_bytes), setting("body_bytes", limits.body_bytes),
+                       setting("waiting_bytes", limits.waiting_bytes), setting("answer_bytes", limits.answer_bytes),
                        setting("connections", limits.connections), setting("header_seconds", limits.header_seconds),
                        setting("body_seconds", limits.body_seconds), setting("idle_seconds", limits.idle_seconds),
                        setting("stall_seconds", limits.stall_seconds)},
@@ -79,6 +81,7 @@ void set_http_limits(const Limits& limits, const std::string& path, HttpLimits& 
   for (const auto& [name, value, least] : {std::tuple("header_bytes", limits.header_bytes, int64_t{1024}),
                                            {"body_bytes", limits.body_bytes, 1024},
                                            {"waiting_bytes", limits.waiting_bytes, 4096},
+                                           {"answer_bytes", limits.answer_bytes, 4096},
                                            {"connections", limits.connections, 1}}) {
     require_option(value >= least && value <= int64_t{1} << 31, path, name, value, fmt::format("{} to 2^31", least));
   }
@@ -91,6 +94,7 @@ void set_http_limits(const Limits& limits, const std::string& path, HttpLimits& 
   http.header_bytes = static_cast<size_t>(limits.header_bytes);
   http.body_bytes = static_cast<size_t>(limits.body_bytes);
   http.waiting_bytes = static_cast<size_t>(limits.waiting_bytes);
+  http.answer_bytes = static_cast<size_t>(limits.answer_bytes);
   http.connections = static_cast<size_t>(limits.connections);
   http.header_time = milliseconds(limits.header_seconds);
   http.body_time = milliseconds(limits.body_seconds);
@@ -106,9 +110,39 @@ std::string beside(const std::string& file, const std::string& path) {
 
 void require_all(const std::set<std::string>& names, std::string_view what) {
   for (const std::string& name : names) {
-    require<ConfigError>(!name.empty() && name.size() <= 200 &&
-                             std::ranges::none_of(name, [](char c) { return static_cast<unsigned char>(c) < 0x20; }),
-                         "serve", "'{}' cannot be the name of a {}", name, what);
+    require<ConfigError>(is_served_name(name), "serve", "'{}' cannot be the name of a {}", name, what);
+  }
+}
+
+// "*", or what a browser says: a scheme, a host, and a port if it is not the usual one.
+bool is_origin(std::string_view text) {
+  constexpr std::string_view kCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-._:[]",
+                             kBetween = "://";
+  const auto is_plain = [&](std::string_view part) {
+    return !part.empty() && part.find_first_not_of(kCharacters) == std::string_view::npos;
+  };
+  const size_t end = text.find(kBetween);
+  return text == "*" || (end != std::string_view::npos && is_plain(text.substr(0, end)) &&
+                         is_plain(text.substr(end + kBetween.size())));
+}
+
+// "de" or "de=deu_Latn".
+bool is_language(const std::string& text) {
+  const size_t equals = text.find('=');
+  return !text.empty() && equals != 0 && (equals == std::string::npos || equals + 1 < text.size());
+}
+
+void validate_model(const ModelSettings& model) {
+  const auto refuse_unless = [&](bool good, std::string_view problem) {
+    require<ConfigError>(good, "serve", "[model.{}] {}", model.name, problem);
+  };
+  require_option(model.inference.prefix_bytes >= 0, "serve", "prefix_bytes", model.inference.prefix_bytes, "0 or more");
+  refuse_unless(model.source_language.empty() == model.target_language.empty(),
+                "has one of source_language and target_language, expected both or neither");
+  refuse_unless(model.languages.size() != 1, "has one language, expected none or several");
+  for (const std::string& language : model.languages) {
+    refuse_unless(is_language(language),
+                  fmt::format("has the language '{}', expected a code, or a code=NAME IN THE MODEL", language));
   }
 }
 
@@ -156,14 +190,27 @@ ModelSettings model_from_option(const std::string& text) {
   return {.name = text.substr(0, equals), .directory = text.substr(equals + 1), .drafts = {}};
 }
 
+bool is_served_name(std::string_view name) {
+  constexpr size_t kMostBytes = 200;
+  return !name.empty() && name.size() <= kMostBytes &&
+         std::ranges::none_of(name, [](char c) { return static_cast<unsigned char>(c) < 0x20; });
+}
+
 void validate(const ServeSettings& settings) {
   require<ConfigError>(!settings.models.empty(), "serve", "there is no model: give --model NAME=DIR, or a --config");
-  std::set<std::string> models, keys;
+  std::set<std::string> models, keys, secrets;
   for (const ModelSettings& model : settings.models) {
+    validate_model(model);
     require<ConfigError>(models.insert(model.name).second, "serve", "two models are called '{}'", model.name);
   }
   for (const KeySettings& key : settings.keys) {
     keys.insert(key.name);
+    require<ConfigError>(secrets.insert(key.secret).second, "serve", "[key.{}] has the secret of another key",
+                         key.name);
+  }
+  for (const std::string& origin : settings.origins) {
+    require<ConfigError>(is_origin(origin), "serve",
+                         "the origin '{}' is not * or SCHEME://HOST, with a :PORT if need be", origin);
   }
   require_all(models, "model");
   require_all(keys, "key");
@@ -182,6 +229,7 @@ void validate(const ServeSettings& settings) {
   check("drain_seconds", settings.drain_seconds, 0, 86400);
   check("texts", settings.texts, 1, 1000000);
   check("max_tokens", settings.max_tokens, 1, 1000000);
+  check("sequences", settings.sequences, 1, 1000000000);
   check("model_bytes", settings.model_bytes, 0, int64_t{1} << 50);
 }
 

@@ -32,6 +32,7 @@ struct ServeSettings {
   int64_t drain_seconds = 30;     // that requests under way have when the server ends
   int64_t texts = 1024;           // of one request
   int64_t max_tokens = 4096;      // that one request may ask for
+  int64_t sequences = 16384;      // that one request may have searched: its texts times the beam
   int64_t model_bytes = 0;        // of all models' files; 0: any number
   HttpLimits http = {};
 };
@@ -42,7 +43,10 @@ ServeSettings read_serve_settings(const std::string& path);
 // "NAME=DIR". ConfigError for anything else.
 ModelSettings model_from_option(const std::string& text);
 
-// ConfigError where there is no model, two have one name, or a number is out of range.
+// Whether a model or a key may have this name.
+bool is_served_name(std::string_view name);
+
+// ConfigError where there is no model, two have one name, two keys one secret, or a value makes no sense.
 void validate(const ServeSettings& settings);
 
 }  // namespace heed::serve

@@ -40,6 +40,6 @@ struct EncodeOptions {
   bool texts = false;
 };
 
-using heed::FramePart;
+using heed::FrameSlot;
 
 }  // namespace heed::huggingface

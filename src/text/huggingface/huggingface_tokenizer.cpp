@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "base/errors.h"
 #include "text/huggingface/characters/byte_characters.h"
@@ -115,24 +116,24 @@ struct FrameEnds {
 FrameEnds ends_of(const Pipeline& pipeline) {
   FrameEnds ends;
   bool seen = false;
-  for (const huggingface::FramePart& part : pipeline.frame(1)) {
-    if (part.text != huggingface::FramePart::kToken) {
+  for (const huggingface::FrameSlot& slot : pipeline.frame(1)) {
+    if (slot.text != huggingface::FrameSlot::kToken) {
       seen = true;
     } else if (!seen && ends.begin == kNoToken) {
-      ends.begin = part.token;
+      ends.begin = slot.token;
     } else if (seen) {
-      ends.end = part.token;
+      ends.end = slot.token;
     }
   }
   seen = false;
-  for (const huggingface::FramePart& part : pipeline.frame(2)) {
-    if (part.text == 1) {
+  for (const huggingface::FrameSlot& slot : pipeline.frame(2)) {
+    if (slot.text == 1) {
       break;
     }
     if (seen && ends.between == kNoToken) {
-      ends.between = part.token;
+      ends.between = slot.token;
     }
-    seen = seen || part.text == 0;
+    seen = seen || slot.text == 0;
   }
   return ends;
 }
@@ -167,6 +168,7 @@ SpecialTokens special_tokens_of(const Pipeline& pipeline, const SpecialNames& na
 // heed's own member of a file, which others pass over.
 constexpr const char* kUseMember = "heed";
 constexpr const char* kRowsMember = "rows";
+constexpr const char* kStepsMember = "merge_steps";
 
 template <class Names>
 auto named_texts(Names& names) {
@@ -185,6 +187,9 @@ huggingface::Json json_of(const TokenizerUse& use) {
   }
   if (use.rows > 0) {
     json[kRowsMember] = use.rows;
+  }
+  if (use.has_merge_steps) {
+    json[kStepsMember] = true;
   }
   return json;
 }
@@ -207,6 +212,9 @@ TokenizerUse use_in(const JsonValue& json) {
     if (const std::optional<JsonValue> rows = own->find(kRowsMember)) {
       use.rows = rows->integer(1, kMostRows);
     }
+    if (const std::optional<JsonValue> steps = own->find(kStepsMember)) {
+      use.has_merge_steps = steps->boolean();
+    }
   }
   return use;
 }
@@ -215,30 +223,31 @@ class PipelineTokenizer final : public HuggingFaceTokenizer {
  public:
   // `added`: what the content does not say yet.
   PipelineTokenizer(std::unique_ptr<Pipeline> pipeline, std::string content, TokenizerUse added,
-                    const SpecialNames& names, std::vector<std::string> pieces)
-      : HuggingFaceTokenizer(pipeline->model().kind(), special_tokens_of(*pipeline, names), std::move(pieces)),
+                    const TokenizerUse& kept, std::vector<std::string> pieces)
+      : HuggingFaceTokenizer(pipeline->model().kind(), special_tokens_of(*pipeline, kept.names), std::move(pieces)),
         pipeline_(std::move(pipeline)),
         content_(std::move(content)),
         added_(std::move(added)),
         frame_(pipeline_->frame(1)),
         pair_frame_(pipeline_->frame(2)),
-        mask_(first_known({token_named(*pipeline_, names.mask), usual_token(*pipeline_, {"[MASK]", "<mask>"})})) {}
+        mask_(first_known({token_named(*pipeline_, kept.names.mask), usual_token(*pipeline_, {"[MASK]", "<mask>"})})),
+        first_step_(kept.has_merge_steps ? std::optional(static_cast<int32_t>(kept.rows)) : std::nullopt) {}
 
   Encoding encode_text(std::string_view text, const EncodeOptions& options) const override {
     check(text);
-    return pipeline_->encode({text}, options);
+    return without_steps(pipeline_->encode({text}, options));
   }
   Encoding encode_pair(std::string_view first, std::string_view second, const EncodeOptions& options) const override {
     check(first);
     check(second);
-    return pipeline_->encode({first, second}, options);
+    return without_steps(pipeline_->encode({first, second}, options));
   }
 
-  std::span<const FramePart> frame(int texts) const override { return texts == 1 ? frame_ : pair_frame_; }
+  std::span<const FrameSlot> frame(int texts) const override { return texts == 1 ? frame_ : pair_frame_; }
   TokenId mask() const override { return mask_; }
   std::vector<TokenId> encode_masked(std::string_view text, TokenId mask) const override {
     check(text);
-    return pipeline_->encode_ids(text, {.matched = mask});
+    return without_steps(pipeline_->encode_ids(text, {.matched = mask}));
   }
   const std::vector<std::string>& notes() const override { return pipeline_->notes(); }
 
@@ -248,9 +257,23 @@ class PipelineTokenizer final : public HuggingFaceTokenizer {
   }
   std::optional<TokenId> token_of(std::string_view text) const override {
     const TokenId token = token_named(*pipeline_, std::string(text));
-    return token == kNoToken ? std::nullopt : std::optional(token);
+    return token == kNoToken || is_step(token) ? std::nullopt : std::optional(token);
   }
   bool is_special(TokenId token) const override { return pipeline_->is_special(token.value); }
+  bool has_merge_steps() const override { return first_step_.has_value(); }
+
+  // FormatError for a mark that is only a step.
+  void require_marks_that_are_tokens(std::string_view where) const {
+    const SpecialTokens& own = special();
+    std::vector<TokenId> marks{own.pad, own.unk, own.bos, own.eos, own.sep, mask_};
+    for (const std::vector<FrameSlot>* const frame : {&frame_, &pair_frame_}) {
+      std::ranges::transform(*frame, std::back_inserter(marks), &FrameSlot::token);
+    }
+    for (const TokenId mark : marks) {
+      require<FormatError>(!is_step(mark), where, "token {} stands for a mark, but the model's table has {} rows",
+                           mark.value, first_step_.value_or(0));
+    }
+  }
 
   std::optional<std::string> bytes_of(TokenId token) const override {
     if (pipeline_->decoder() == nullptr || !pipeline_->decoder()->is_local()) {
@@ -306,16 +329,37 @@ class PipelineTokenizer final : public HuggingFaceTokenizer {
     }
   }
 
+  bool is_step(TokenId token) const { return first_step_ && token.value >= *first_step_; }
+  std::vector<TokenId> without_steps(std::vector<TokenId> tokens) const {
+    if (first_step_) {
+      std::ranges::replace_if(
+          tokens, [this](TokenId token) { return is_step(token); }, special().unk);
+    }
+    return tokens;
+  }
+  Encoding without_steps(Encoding encoding) const {
+    for (size_t i = 0; first_step_ && i < encoding.ids.size(); ++i) {
+      if (is_step(encoding.ids[i])) {
+        encoding.ids[i] = special().unk;
+        if (!encoding.texts.empty()) {
+          encoding.texts[i] = token_text(special().unk);
+        }
+      }
+    }
+    return encoding;
+  }
+
   std::vector<TokenId> encode_normalized(std::string_view text) const override {
-    return pipeline_->encode_ids(text, {});
+    return without_steps(pipeline_->encode_ids(text, {}));
   }
   std::string decode_known(std::span<const TokenId> tokens) const override { return pipeline_->decode(tokens); }
 
   std::unique_ptr<Pipeline> pipeline_;
   std::string content_;
   TokenizerUse added_;
-  std::vector<FramePart> frame_, pair_frame_;
+  std::vector<FrameSlot> frame_, pair_frame_;
   TokenId mask_;
+  std::optional<int32_t> first_step_;
 };
 
 }  // namespace
@@ -357,14 +401,21 @@ std::unique_ptr<HuggingFaceTokenizer> parse_huggingface_tokenizer(std::string co
   const TokenizerUse kept = use_in(json);
   auto pipeline = std::make_unique<Pipeline>(json);
   std::vector<std::string> pieces = shown_pieces_of(*pipeline, has_byte_level_decoder(json));
+  require<FormatError>(!kept.has_merge_steps || kept.rows > 0, where,
+                       "has steps of merging, but does not say how many rows the model's table has");
+  if (kept.has_merge_steps) {
+    pieces.resize(std::min(pieces.size(), static_cast<size_t>(kept.rows)));
+  }
   const auto tokens = std::ssize(pieces);
   require<FormatError>(kept.rows == 0 || tokens <= kept.rows, where, "has {} tokens, but the model's table has {} rows",
                        tokens, kept.rows);
   for (int64_t id = tokens; id < kept.rows; ++id) {
     pieces.push_back(fmt::format("<no token {}>", id));
   }
-  return std::make_unique<PipelineTokenizer>(std::move(pipeline), std::move(content), use, kept.names,
-                                             std::move(pieces));
+  auto tokenizer =
+      std::make_unique<PipelineTokenizer>(std::move(pipeline), std::move(content), use, kept, std::move(pieces));
+  tokenizer->require_marks_that_are_tokens(where);
+  return tokenizer;
 }
 
 }  // namespace heed

@@ -43,6 +43,7 @@ class HuggingFaceTokenizer : public Tokenizer {
   virtual std::string token_text(TokenId token) const = 0;
   virtual std::optional<TokenId> token_of(std::string_view text) const = 0;
   virtual bool is_special(TokenId token) const = 0;  // decode() skips it
+  virtual bool has_merge_steps() const = 0;          // see TokenizerUse
 
   // What of the file is not applied, or contradicts itself; each a sentence.
   virtual const std::vector<std::string>& notes() const = 0;
@@ -58,6 +59,8 @@ bool is_huggingface_tokenizer(std::string_view content);
 struct TokenizerUse {
   SpecialNames names = {};
   int64_t rows = 0;  // of the model's tables: tokens behind the file's last one are never text; 0: as many as the file
+  // The file's tokens from `rows` on are only steps of merging: what becomes one of them is the unknown token.
+  bool has_merge_steps = false;
 
   bool operator==(const TokenizerUse&) const = default;
 };

@@ -11,9 +11,9 @@ namespace {
 
 constexpr size_t kMostHoles = 1U << 16U;  // ids without a token, beside one for each token
 
-template <class Part>
-std::unique_ptr<Part> read_part(const JsonValue& json, const char* key,
-                                std::unique_ptr<Part> (*read)(const JsonValue&)) {
+template <class Step>
+std::unique_ptr<Step> read_step(const JsonValue& json, const char* key,
+                                std::unique_ptr<Step> (*read)(const JsonValue&)) {
   const std::optional<JsonValue> value = json.find(key);
   return value ? read(*value) : nullptr;
 }
@@ -54,13 +54,13 @@ Pipeline::Pipeline(const JsonValue& json) {
     }
   }
   model_ = read_model(json.at("model"));
-  normalizer_ = read_part(json, "normalizer", read_normalizer);
+  normalizer_ = read_step(json, "normalizer", read_normalizer);
   if (const std::optional<JsonValue> added = json.find("added_tokens")) {
     added_ = AddedTokens(*added, *model_, normalizer_.get(), notes_);
   }
-  pre_tokenizer_ = read_part(json, "pre_tokenizer", read_pre_tokenizer);
-  post_processor_ = read_part(json, "post_processor", read_post_processor);
-  decoder_ = read_part(json, "decoder", read_decoder);
+  pre_tokenizer_ = read_step(json, "pre_tokenizer", read_pre_tokenizer);
+  post_processor_ = read_step(json, "post_processor", read_post_processor);
+  decoder_ = read_step(json, "decoder", read_decoder);
   read_texts(json);
   if (pre_tokenizer_ && model_->can_take_bytes() && pre_tokenizer_->leave_bytes()) {
     model_->take_bytes();
@@ -77,8 +77,8 @@ void Pipeline::read_texts(const JsonValue& json) {
     size = std::max(size, id + 1);
   }
   for (const size_t texts : {size_t{1}, size_t{2}}) {
-    for (const FramePart& part : frame(texts)) {
-      size = std::max(size, part.token.value + 1);
+    for (const FrameSlot& slot : frame(texts)) {
+      size = std::max(size, slot.token.value + 1);
     }
   }
   const size_t known = model_->vocabulary().size() + added_.tokens().size();
@@ -213,92 +213,92 @@ std::string Pipeline::spelled(const ModelToken& token, std::string_view piece) c
 }
 
 void Pipeline::append_piece(const Piece& piece, SpecialText special, bool texts, Workspace& work,
-                            EncodedPart& part) const {
+                            EncodedSlot& slot) const {
   const AlignedText& text = work.pieces.text;
   const std::string_view view = work.pieces.view(piece);
   const bool tracking = text.tracking() == Tracking::on;
   if (piece.token != Piece::kNoToken) {
-    part.ids.emplace_back(piece.token);
+    slot.ids.emplace_back(piece.token);
     if (tracking) {
-      part.offsets.push_back(text.origin(piece.begin, piece.end));
+      slot.offsets.push_back(text.origin(piece.begin, piece.end));
     }
     if (texts) {
-      part.texts.emplace_back(view);
+      slot.texts.emplace_back(view);
     }
     return;
   }
   work.tokens.clear();
   model_->tokenize(view, special, *work.state, work.tokens);
   for (const ModelToken& token : work.tokens) {
-    part.ids.emplace_back(token.id);
+    slot.ids.emplace_back(token.id);
     if (tracking) {
       const bool inside = token.begin < token.end && token.end <= view.size();
-      part.offsets.push_back(inside ? text.origin(piece.begin + token.begin, piece.begin + token.end)
+      slot.offsets.push_back(inside ? text.origin(piece.begin + token.begin, piece.begin + token.end)
                                     : ByteRange{token.begin, token.end});
     }
     if (texts) {
-      part.texts.push_back(spelled(token, view));
+      slot.texts.push_back(spelled(token, view));
     }
   }
 }
 
-EncodedPart Pipeline::encode_part(std::string_view text, const EncodeOptions& options, bool texts) const {
+EncodedSlot Pipeline::encode_slot(std::string_view text, const EncodeOptions& options, bool texts) const {
   const Lease lease(*this);
   Workspace& work = *lease;
   const bool origins = options.offsets != Offsets::none || (pre_tokenizer_ && pre_tokenizer_->needs_origins());
   cut(text, {.text = options.special}, origins ? Tracking::on : Tracking::off, work);
-  EncodedPart part;
-  part.ids.reserve(work.pieces.list.size() * 2);
+  EncodedSlot slot;
+  slot.ids.reserve(work.pieces.list.size() * 2);
   for (const Piece& piece : work.pieces.list) {
-    append_piece(piece, options.special, texts, work, part);
+    append_piece(piece, options.special, texts, work, slot);
   }
   if (options.offsets == Offsets::none) {
-    part.offsets.clear();
+    slot.offsets.clear();
   } else if (options.offsets == Offsets::characters) {
-    count_in_characters(text, part.offsets);
+    count_in_characters(text, slot.offsets);
   }
-  return part;
+  return slot;
 }
 
 Encoding Pipeline::encode(std::vector<std::string_view> texts, const EncodeOptions& options) const {
   const bool trims = options.offsets != Offsets::none && post_processor_ && post_processor_->trims_offsets();
-  std::vector<EncodedPart> parts;
+  std::vector<EncodedSlot> slots;
   for (size_t i = 0; i < texts.size(); ++i) {
-    parts.push_back(encode_part(texts[i], options, options.texts || trims));
-    parts.back().text = parts.back().type = static_cast<int32_t>(i);
+    slots.push_back(encode_slot(texts[i], options, options.texts || trims));
+    slots.back().text = slots.back().type = static_cast<int32_t>(i);
   }
   if (post_processor_) {
-    post_processor_->apply(parts, options.frame);
+    post_processor_->apply(slots, options.frame);
   }
   Encoding encoding;
-  for (EncodedPart& part : parts) {
-    encoding.types.insert(encoding.types.end(), part.ids.size(), part.type);
-    encoding.ids.insert(encoding.ids.end(), part.ids.begin(), part.ids.end());
+  for (EncodedSlot& slot : slots) {
+    encoding.types.insert(encoding.types.end(), slot.ids.size(), slot.type);
+    encoding.ids.insert(encoding.ids.end(), slot.ids.begin(), slot.ids.end());
     if (options.offsets != Offsets::none) {
-      encoding.offsets.insert(encoding.offsets.end(), part.offsets.begin(), part.offsets.end());
+      encoding.offsets.insert(encoding.offsets.end(), slot.offsets.begin(), slot.offsets.end());
     }
     if (options.texts) {
-      std::ranges::move(part.texts, std::back_inserter(encoding.texts));
+      std::ranges::move(slot.texts, std::back_inserter(encoding.texts));
     }
   }
   return encoding;
 }
 
-std::vector<FramePart> Pipeline::frame(size_t texts) const {
-  std::vector<EncodedPart> parts(texts);
+std::vector<FrameSlot> Pipeline::frame(size_t texts) const {
+  std::vector<EncodedSlot> slots(texts);
   for (size_t i = 0; i < texts; ++i) {
-    parts[i].text = parts[i].type = static_cast<int32_t>(i);
+    slots[i].text = slots[i].type = static_cast<int32_t>(i);
   }
   if (post_processor_) {
-    post_processor_->apply(parts, Frame::framed);
+    post_processor_->apply(slots, Frame::framed);
   }
-  std::vector<FramePart> frame;
-  for (const EncodedPart& part : parts) {
-    if (part.text != FramePart::kToken) {
-      frame.push_back({part.text, TokenId(-1), part.type});
+  std::vector<FrameSlot> frame;
+  for (const EncodedSlot& slot : slots) {
+    if (slot.text != FrameSlot::kToken) {
+      frame.push_back({slot.text, TokenId(-1), slot.type});
     }
-    for (const TokenId id : part.ids) {
-      frame.push_back({FramePart::kToken, id, part.type});
+    for (const TokenId id : slot.ids) {
+      frame.push_back({FrameSlot::kToken, id, slot.type});
     }
   }
   return frame;

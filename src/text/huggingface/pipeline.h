@@ -36,7 +36,7 @@ class Pipeline {
   // How a token is spelled where it is decoded; null for ids without a token.
   const std::string* text(int32_t id) const;
   bool is_special(int32_t id) const;
-  std::vector<FramePart> frame(size_t texts) const;
+  std::vector<FrameSlot> frame(size_t texts) const;
 
  private:
   // What one thread needs while it encodes.
@@ -65,8 +65,8 @@ class Pipeline {
   void cut(std::string_view text, const SpecialRule& special, Tracking tracking, Workspace& work) const;
   void cut_part(std::string_view text, const AddedMatch& part, const SpecialRule& special, Tracking tracking,
                 Workspace& work) const;
-  EncodedPart encode_part(std::string_view text, const EncodeOptions& options, bool texts) const;
-  void append_piece(const Piece& piece, SpecialText special, bool texts, Workspace& work, EncodedPart& part) const;
+  EncodedSlot encode_slot(std::string_view text, const EncodeOptions& options, bool texts) const;
+  void append_piece(const Piece& piece, SpecialText special, bool texts, Workspace& work, EncodedSlot& slot) const;
   std::string spelled(const ModelToken& token, std::string_view piece) const;
 
   std::vector<std::string> notes_;

@@ -6,8 +6,8 @@ bool begins_with_mark(std::optional<Documents> documents, const Tokenizer& token
   if (documents) {
     return *documents != Documents::none;
   }
-  const std::span<const FramePart> frame = tokenizer.frame(1);
-  return !frame.empty() && frame.front().text == FramePart::kToken;
+  const std::span<const FrameSlot> frame = tokenizer.frame(1);
+  return !frame.empty() && frame.front().text == FrameSlot::kToken;
 }
 
 }  // namespace heed

@@ -284,7 +284,7 @@ TakenWeights StartingModel::match(const Weights& weights, const ModelConfig& con
 void StartingModel::copy(const TakenWeights& taken, Backend& backend, Trainables& trainables) const {
   for (size_t i = 0; i < trainables.weights().all().size(); ++i) {
     const Weight& weight = trainables.weights().all()[i];
-    const auto part = std::ranges::find(taken.by_text, weight.name(), &TakenWeights::Part::name);
+    const auto part = std::ranges::find(taken.by_text, weight.name(), &TakenWeights::CopiedRows::name);
     if (std::ranges::count(taken.whole, weight.name()) == 0 && part == taken.by_text.end()) {
       continue;
     }
@@ -321,7 +321,7 @@ std::string frozen_at_random(const TakenWeights& taken, const Weights& weights,
   std::vector<std::string> names;
   for (size_t i = 0; i < treatments.size(); ++i) {
     const std::string& name = weights.all()[i].name();
-    const auto part = std::ranges::find(taken.by_text, name, &TakenWeights::Part::name);
+    const auto part = std::ranges::find(taken.by_text, name, &TakenWeights::CopiedRows::name);
     if (treatments[i] != WeightTreatment::frozen) {
       continue;
     }
@@ -341,9 +341,9 @@ std::string TakenWeights::text(std::string_view listed_in) const {
   std::string line = fmt::format("{} of {} weights taken from {}", whole.size() + by_text.size(), all, directory);
   if (!by_text.empty()) {
     int64_t rows = 0, of = 0;
-    for (const Part& part : by_text) {
-      rows += part.rows;
-      of += static_cast<int64_t>(part.from.size());
+    for (const CopiedRows& copied : by_text) {
+      rows += copied.rows;
+      of += static_cast<int64_t>(copied.from.size());
     }
     line += fmt::format(", {} of them by the text of their tokens or labels ({} of {} rows)", by_text.size(), rows, of);
   }
@@ -364,8 +364,8 @@ std::string TakenWeights::text(std::string_view listed_in) const {
 
 std::string to_json(const TakenWeights& taken) {
   json by_text = json::array(), renamed = json::array(), fresh = json::array(), settings = json::array();
-  for (const TakenWeights::Part& part : taken.by_text) {
-    by_text.push_back({{"name", part.name}, {"rows", part.rows}, {"of", part.from.size()}});
+  for (const TakenWeights::CopiedRows& copied : taken.by_text) {
+    by_text.push_back({{"name", copied.name}, {"rows", copied.rows}, {"of", copied.from.size()}});
   }
   for (const RenamedWeight& one : taken.renamed) {
     renamed.push_back({{"name", one.name}, {"there", one.there}});

@@ -22,7 +22,7 @@ std::vector<int64_t> vocabulary_sizes_of(const ModelFolder& folder, Architecture
 
 // What a run took of another model's weights, and why it did not take the rest.
 struct TakenWeights {
-  struct Part {
+  struct CopiedRows {
     std::string name;
     int64_t rows = 0;           // that are copied
     std::vector<int32_t> from;  // the other's row for each of this one's; -1: none
@@ -36,7 +36,7 @@ struct TakenWeights {
 
   std::string directory;
   std::vector<std::string> whole;      // as they are
-  std::vector<Part> by_text;           // the rows of tokens or labels that both models have; the others begin fresh
+  std::vector<CopiedRows> by_text;     // the rows of tokens or labels that both models have; the others begin fresh
   std::vector<RenamedWeight> renamed;  // of those, the ones that the other model has under another name
   std::vector<Reason> fresh;           // not taken at all
   std::vector<std::string> unused;     // the other model's, which this one lacks

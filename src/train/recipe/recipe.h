@@ -176,7 +176,7 @@ Recipe read_recipe(const std::string& file, const std::vector<std::string>& over
 inline constexpr std::string_view kStages = "stages";  // the list of tables in a file
 
 // One of the stages of a file, which is read as a recipe of its own; see train/stages/staged_recipe.h.
-struct RecipeStagePart {
+struct StageInFile {
   ListedTable listed;
   // Puts the path in place of a name that stands for a file or folder elsewhere; whether it was one.
   std::function<bool(std::string& name)> place;
@@ -185,7 +185,7 @@ struct RecipeStagePart {
 };
 // Reads it as read_recipe() reads a file.
 Recipe read_stage(const std::string& file, const std::vector<std::string>& overrides, const std::filesystem::path& run,
-                  const RecipeStagePart& stage);
+                  const StageInFile& stage);
 // Puts the path beside the recipe in place of a name that a file there has.
 void look_beside(const std::string& file, std::string& name);
 // ConfigError for a file of text or of a tokenizer that is in neither place. Those in `later` are still to be written.

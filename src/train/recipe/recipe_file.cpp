@@ -191,7 +191,7 @@ Recipe read_recipe(const std::string& file, const std::vector<std::string>& over
 }
 
 Recipe read_stage(const std::string& file, const std::vector<std::string>& overrides, const fs::path& run,
-                  const RecipeStagePart& stage) {
+                  const StageInFile& stage) {
   const auto change = [&](std::string& name) {
     if (!stage.place(name)) {
       look_beside(file, name);

@@ -129,5 +129,11 @@ class ServerTest(heed_cli.CliTest):
         self.addCleanup(server.stop)
         return server
 
+    def post(self, path, fields):
+        """What the class's server answers, with status 200."""
+        status, answer = self.server.post(path, fields)
+        self.assertEqual(status, 200, answer)
+        return answer
+
 
 __all__ = ["Server", "ServerTest", "unittest"]

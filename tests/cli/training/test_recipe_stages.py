@@ -196,7 +196,8 @@ data.train_source = ["stage:made/source"]
             begun = (self.path / "killed" / "stages.toml").exists()
             process = subprocess.Popen(arguments + ["--resume"] * begun, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             try:
-                out, error = process.communicate(timeout=draw.uniform(0.05, 0.4) * whole if kills < 12 else 120)
+                # Short, as the machine may have had other work while the whole was timed.
+                out, error = process.communicate(timeout=draw.uniform(0.02, 0.12) * whole if kills < 24 else 120)
             except subprocess.TimeoutExpired:
                 process.send_signal(signal.SIGKILL)
                 out, _ = process.communicate()

@@ -131,10 +131,11 @@ class TuneTest(heed_cli.CliTest):
         self.assertFalse((self.tuned / "recipe.toml").exists())
 
     def test_what_is_stopped_or_killed_before_the_first_trial_can_be_resumed(self):
+        # So wide that the range test takes many seconds: the signal comes before its end, whatever else the machine does.
         for how, status in ((signal.SIGINT, 0), (signal.SIGKILL, -signal.SIGKILL)):
             tuned = self.path / how.name
             process = subprocess.Popen([str(part) for part in (BINARY, "tune", self.recipe, "--out", tuned, *self.vary,
-                                                               "--set", "model.model=256", "--minutes", 100)],
+                                                               "--set", "model.model=512", "--minutes", 100)],
                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             self.assertEqual(process.stdout.readline(), "a range test of the learning rate\n")
             process.send_signal(how)

@@ -110,12 +110,14 @@ class BenchGenerate(BenchLimits):
         report = json.loads(result.stdout)
         self.assertEqual(report["prompt"], 16)
         self.assertEqual([group["streams"] for group in report["streams"]], [1, 2])
+        reads = []
         for group in report["streams"]:
             self.assertAlmostEqual(group["tokens_per_second"] * group["step_seconds"], group["streams"], places=3)
             self.check_limits(group, group["step_seconds"])
             self.check_ops(group["ops"])
-            read = group["bytes_per_second"] * group["step_seconds"] / group["memory_seconds"]
-            self.assertAlmostEqual(read, report["read_bytes_per_second"], delta=0.5 * read)
+            reads.append(group["bytes_per_second"] * group["step_seconds"] / group["memory_seconds"])
+        # The best of the rates that were measured beside the groups.
+        self.assertAlmostEqual(max(reads) / report["read_bytes_per_second"], 1, places=3)
         self.check_ops(report["prompt_ops"])
         self.assertEqual([op["calls"] for op in report["streams"][0]["ops"] if op["op"] == "linear"],
                          [op["calls"] for op in report["prompt_ops"] if op["op"] == "linear"])

@@ -31,7 +31,7 @@ class MemoryOfRequests : public testing::Test {
   const Sampler greedy_{{.temperature = 0.0}, rules_.tokens};
 };
 
-// Of 4 tokens. The text has bos and, with its end, what the length allows or a quarter more than the source.
+// Pages have 4 tokens. The text has bos and, with its end, what the length allows or a quarter more than the source.
 TEST_F(MemoryOfRequests, ASearchTakesPagesOfItsSourceAndOfItsText) {
   EXPECT_EQ(pages(10, 11), 3 + 12 / 4);
   EXPECT_EQ(pages(10, 12), 3 + 16 / 4);

@@ -87,5 +87,48 @@ TEST(Sharing, WorkloadCountsWhatRunsAndIsNothingAfterwards) {
   EXPECT_GT(workload.tokens, workload.steps);
 }
 
+constexpr int64_t kLarge = int64_t{1} << 30;  // bytes of weights
+
+// The steps that two texts of the same length take.
+int64_t steps_of_two_texts(Endless& model) {
+  const int64_t before = model.scheduler->workload().steps;
+  model.generate({"two", "two"}, {.max_tokens = 20});
+  return model.scheduler->workload().steps - before;
+}
+
+TEST(Sharing, AFewTextsOfALargeModelHaveTheirStepsTogether) {
+  Endless model(2);
+  const int64_t apart = steps_of_two_texts(model);  // each lane has a text of a small model
+  model.weigh(kLarge);
+  EXPECT_EQ(2 * steps_of_two_texts(model), apart);
+}
+
+TEST(Sharing, ManyTextsOfALargeModelAreDividedAmongTheLanes) {
+  Endless model(2);
+  const int64_t apart = steps_of_two_texts(model);
+  model.weigh(kLarge);
+  const int64_t texts = kPlaces + 2;  // of which the first worker cannot take all
+  {
+    const EndlessCall call(model, std::vector<std::string>(texts, "two"), 1);
+    wait_until([&] { return model.scheduler->workload().running == texts; });
+    EXPECT_EQ(model.scheduler->workload().running, texts);
+  }
+  EXPECT_EQ(2 * steps_of_two_texts(model), apart) << "together again";
+}
+
+TEST(Sharing, ALargeModelWritesTheSameTogetherAsAlone) {
+  RandomLanguageModel model(2);
+  const GenerationOptions options{.samples = 2, .max_tokens = 6};
+  const std::vector<std::string> prompts{"two", "a man", "ein Hund"};
+  const auto apart = model.generate(prompts, options);
+  model.weigh(kLarge);
+  const auto together = model.generate(prompts, options);
+  for (size_t i = 0; i < prompts.size(); ++i) {
+    EXPECT_EQ(together[i][0].text, apart[i][0].text);
+    EXPECT_EQ(together[i][1].text, apart[i][1].text);
+    EXPECT_EQ(together[i][0].log_probability, apart[i][0].log_probability);
+  }
+}
+
 }  // namespace
 }  // namespace heed::test

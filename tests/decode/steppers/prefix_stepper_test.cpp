@@ -159,7 +159,7 @@ TEST_F(PrefixSteppers, TheLeastRecentlyUsedGoFirst) {
   EXPECT_THAT(model_->read, ElementsAre(1, 1, 400));
 }
 
-// Of hypotheses that differ in their latest tokens one stays, and of a conversation its longest state.
+// One of the hypotheses that differ in their latest tokens stays, and the longest state of a conversation.
 TEST_F(PrefixSteppers, WhatAnotherCoversDoesNotStay) {
   const Ids prompt = numbers(0, 100);
   const SequenceId one = read(prompt), other = stepper_.fork(one);

@@ -85,11 +85,11 @@ void handle(std::string_view input) {
     }
     return;
   }
-  const Exchange::Parts parts = exchange->take();
-  if (!parts.head || !parts.is_ended) {
+  const Exchange::Chunk chunk = exchange->take();
+  if (!chunk.head || !chunk.is_ended) {
     std::abort();
   }
-  check(*parts.head, parts.body);
+  check(*chunk.head, chunk.body);
 }
 
 }  // namespace

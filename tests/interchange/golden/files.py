@@ -35,6 +35,20 @@ def write_safetensors(path, tensors):
     path.write_bytes(struct.pack("<Q", len(text)) + text + b"".join(raw_bytes(tensors[name]) for name in names))
 
 
+def read_safetensors(path):
+    data = path.read_bytes()
+    size = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:8 + size])
+    header.pop("__metadata__")
+    types = {name: dtype for dtype, name in SAFETENSORS_TYPES.items()}
+    result = {}
+    for name, entry in header.items():
+        first, last = (8 + size + offset for offset in entry["data_offsets"])
+        flat = torch.frombuffer(bytearray(data[first:last]), dtype=types[entry["dtype"]])
+        result[name] = flat.reshape(entry["shape"])
+    return result
+
+
 def write_shards(folder, tensors, shards, stem, ending, write):
     """STEM-0000i-of-0000n.ENDING, each by `write`, and the index that says which tensor is where."""
     names, size = list(tensors), sum(t.numel() * t.element_size() for t in tensors.values())

@@ -70,6 +70,67 @@ TEST(Lanes, EachCallGivesEachLaneATurn) {
   }
 }
 
+TEST(Lanes, AreOnlyCalledAsFarAsTheyAreWanted) {
+  const auto backend = make_cpu_backend(3);
+  std::array<std::atomic<int>, 3> turns{};
+  {
+    Lanes lanes(*backend, [&](size_t lane, Backend&) {
+      ++turns[lane];
+      turns[lane].notify_all();
+      return false;
+    });
+    lanes.call_turns(1);
+    turns[0].wait(0);
+  }
+  EXPECT_EQ(turns[0], 1);
+  EXPECT_EQ(turns[1] + turns[2], 0);
+}
+
+TEST(Lanes, AnInterruptedCallGivesUpTheTasksThatHaveNotBegun) {
+  for (const int threads : {1, 2}) {
+    const auto backend = make_cpu_backend(threads);
+    Lanes lanes(*backend);
+    std::stop_source stop;
+    std::atomic<int> ran{0};
+    const auto body = [&](size_t task, Backend&) {
+      ++ran;
+      if (task == 3) {
+        stop.request_stop();
+      }
+    };
+    EXPECT_THROW(lanes.run(100, body, {.stop = stop.get_token()}), InterruptedError);
+    EXPECT_LT(ran, 10);
+    lanes.run(5, [&](size_t, Backend&) { ++ran; });  // others go on
+    EXPECT_LT(ran, 15);
+  }
+}
+
+TEST(Lanes, CallsOfSeveralClientsTakeTurns) {
+  const auto backend = make_cpu_backend(2);
+  Lanes lanes(*backend);
+  std::atomic<int> of_first{0}, first_before_second{-1};
+  std::thread first([&] {
+    lanes.run(400,
+              [&](size_t, Backend&) {
+                ++of_first;
+                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+              },
+              {}, {.client = 1});
+  });
+  while (of_first < 4) {
+    std::this_thread::yield();
+  }
+  lanes.run(2,
+            [&](size_t task, Backend&) {
+              if (task == 1) {
+                first_before_second = of_first.load();
+              }
+            },
+            {}, {.client = 2});
+  EXPECT_LT(first_before_second, 300) << "the second call does not wait for the end of the first";
+  first.join();
+}
+
 TEST(Lanes, ManyTasksOfOneLaneDoNotHoldUpItsTurns) {
   const auto backend = make_cpu_backend(1);
   std::atomic<int> turns{0}, ran{0}, ran_at_turn{0};

@@ -36,6 +36,11 @@ class Clients(OpenAiTest):
             "max_tokens": 20, **fields})
         return answer, [choice["message"]["content"] for choice in answer["choices"]]
 
+    @staticmethod
+    def counted(usage):
+        """Without what depends on what was asked before."""
+        return {name: count for name, count in usage.items() if name != "prompt_tokens_details"}
+
     def test_openai_lists_models(self):
         self.assertEqual(self.found["models"], ["chat", "endless", "reads", "text", "translates"])
         self.assertEqual(self.found["model"], "text")
@@ -49,10 +54,10 @@ class Clients(OpenAiTest):
     def test_openai_chats(self):
         answer, texts = self.chat_texts(temperature=1, seed=3, n=3)
         self.assertEqual(self.found["chat"], texts)
-        self.assertEqual(self.found["chat_usage"], answer["usage"])
+        self.assertEqual(self.counted(self.found["chat_usage"]), self.counted(answer["usage"]))
         self.assertEqual(self.found["helper_chat"], [[i, "assistant", text, answer["choices"][i]["finish_reason"]]
                                                      for i, text in enumerate(texts)])
-        self.assertEqual(self.found["helper_usage"], answer["usage"])
+        self.assertEqual(self.counted(self.found["helper_usage"]), self.counted(answer["usage"]))
 
     def test_openai_embeds(self):
         answer = self.answer("/v1/embeddings", model="reads", input=["Hello", "there"])

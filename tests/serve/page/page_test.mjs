@@ -252,6 +252,26 @@ test('Understand: labels, blanks, embeddings, tags', async () => {
   await page.finish();
 });
 
+test('Understand: a classifier that does not say what it reads gets pairs where the lines are pairs', async () => {
+  const page = await browser.page({tab: 'understand'});
+  await page.selectOption('#models', 'imported');
+  const asks = text => Promise.all([page.waitForRequest(request => request.url().endsWith('heed/classify') && request.postData().includes('mine')),
+                                    page.fill('#lines', text)]).then(([request]) => Object.keys(request.postDataJSON()).sort());
+  assert.deepEqual(await asks('mine is good\nmine is bad'), ['model', 'texts']);
+  assert.deepEqual(await asks('mine is | yours is\nmine was | yours was'), ['model', 'pairs']);
+  await page.finish();
+});
+
+test('Model: the training report is linked where there is one', async () => {
+  const page = await browser.page({tab: 'model'});
+  await page.waitForSelector('#model-lead a:has-text("training report")');
+  assert.equal(await page.getAttribute('#model-lead a', 'href'), 'heed/report/german-english');
+  await page.selectOption('#models', 'keeper');
+  await page.waitForFunction(() => document.querySelector('#model-name').textContent === 'keeper' && document.querySelector('#model-parameters, .chart, figure'));
+  assert.equal(await page.locator('#model-lead a').count(), 0);
+  await page.finish();
+});
+
 test('Understand: principal components of points on a plane are their places', async () => {
   const page = await browser.page({tab: 'understand'});
   const {points, shares, similar} = await page.evaluate(async () => {

@@ -83,9 +83,10 @@ function beamOf(source, beam) {
       const other = ['▁the', '▁with', '▁small', '▁is', ',', '▁big', '▁out'][Math.floor(draw() * 7)];
       const parent = h === 0 ? 0 : Math.floor(draw() * Math.min(beam, totals.length)), log = Math.log(h ? 0.05 + 0.3 * draw() : 0.5 + 0.45 * draw());
       const finished = s === best.length - 1 ? h < 2 : s > best.length - 4 && h === 2;
-      step.push({piece: h === 0 ? piece : finished ? '</s>' : other, parent, log_probability: log, total: totals[parent] + log, finished, id: 1});
+      const total = totals[parent] + log;
+      step.push({piece: h === 0 ? piece : finished ? '</s>' : other, parent, group: 0, log_probability: log, total, score: total / (s + 1), fate: finished ? 'ended' : 'went-on', id: 1});
     }
-    steps.push({hypotheses: step});
+    steps.push(step);
     totals = step.map(one => one.total);
   });
   return steps;
@@ -109,7 +110,10 @@ function translate(body) {
       const n = body.n_best || 1;
       line.translations = Array.from({length: n}, (_, i) => translation(text, i ? {[(i * 2) % count]: 1, [(i * 3 + 1) % count]: 1} : {}, prefix, i));
     }
-    if (body.trace) line.steps = beamOf(text, body.beam || 4);
+    if (body.trace) {
+      line.steps = beamOf(text, body.beam || 4);
+      line.translations.slice(0, 2).forEach((one, i) => { one.place = [line.steps.length - 1, i]; });
+    }
     return line;
   })};
 }
@@ -219,9 +223,10 @@ const results = {
 const models = [
   {name: 'german-english', kind: 'translator', loaded: true, parameters: 48231936, max_length: 256, precision: 'int8', chat: false, source_language: 'de', target_language: 'en', labels: [], columns: null},
   {name: 'keeper', kind: 'language-model', loaded: true, parameters: 124439808, max_length: 4096, precision: 'bf16', chat: true, labels: [], columns: null},
-  {name: 'reviews', kind: 'encoder', loaded: true, parameters: 22713216, max_length: 512, precision: 'f32', chat: false, labels, columns: 'one'},
-  {name: 'names', kind: 'encoder', loaded: true, parameters: 22713216, max_length: 512, precision: 'f32', chat: false, labels: ['O', 'B-PER', 'I-PER', 'B-LOC'], columns: null},
-  {name: 'words', kind: 'encoder', loaded: true, parameters: 22713216, max_length: 512, precision: 'f32', chat: false, labels: [], columns: null, mask: '[MASK]'},
+  {name: 'reviews', kind: 'encoder', loaded: true, parameters: 22713216, max_length: 512, precision: 'f32', chat: false, task: 'classify', labels, columns: 'one'},
+  {name: 'names', kind: 'encoder', loaded: true, parameters: 22713216, max_length: 512, precision: 'f32', chat: false, task: 'tag', labels: ['O', 'B-PER', 'I-PER', 'B-LOC'], columns: null},
+  {name: 'imported', kind: 'encoder', loaded: true, parameters: 22713216, max_length: 512, precision: 'f32', chat: false, task: 'classify', labels, columns: null},
+  {name: 'words', kind: 'encoder', loaded: true, parameters: 22713216, max_length: 512, precision: 'f32', chat: false, task: 'masked-lm', labels: [], columns: null, mask: '[MASK]'},
 ];
 
 function describe(name) {
@@ -232,7 +237,7 @@ function describe(name) {
     if (update % 500 === 0) curve.push({event: 'validation', update, loss: loss + 0.1 + update / 40000, seconds: update / 10, best: true});
   }
   const shapes = ['32000 x 512', '512 x 512', '512 x 512', '512 x 2048', '2048 x 512', '512'];
-  return {name, kind: model.kind, summary: '6 + 6 layers, 512 wide, 8 heads', diagram: readFileSync(join(here, 'architecture.svg'), 'utf8'), curve, notes: [],
+  return {name, kind: model.kind, report: model.kind === 'translator', diagram: readFileSync(join(here, 'architecture.svg'), 'utf8'), curve, notes: [],
           architecture: 'architecture = "encoder-decoder"\nmodel = 512\nheads = 8\nencoder_layers = 6\ndecoder_layers = 6\ninner = 2048\n',
           parameters: ['source.embedding', 'encoder.layers.0.query', 'encoder.layers.0.key', 'encoder.layers.0.inner', 'encoder.layers.0.outer', 'encoder.layers.0.norm'].map((weight, i) =>
             ({name: weight, shape: shapes[i], elements: shapes[i].split(' x ').reduce((a, b) => a * b), type: i < 5 ? 'int8' : 'f32', bytes: 9e6 * (i + 1) / (2 + i)}))};
@@ -242,7 +247,7 @@ let asked = 0;
 
 function metrics() {
   ++asked;
-  const count = 40 * asked + 9 * Math.sin(asked), lines = [`heed_requests_total{interface="heed",model="german-english",status="200"} ${Math.round(count)}`, 'heed_refusals_total{reason="429"} 3',
+  const count = 40 * asked + 9 * Math.sin(asked), lines = [`heed_requests_total{interface="heed",model="german-english",status="200"} ${Math.round(count)}`, 'heed_refusals_total{reason="busy",model=""} 3',
     `heed_tokens_total{model="german-english",direction="read"} ${Math.round(count * 21)}`, `heed_tokens_total{model="german-english",direction="written"} ${Math.round(count * 19)}`,
     `heed_connections ${Math.round(12 + 4 * Math.sin(asked / 3))}`, `heed_requests ${Math.round(5 + 3 * Math.sin(asked / 2))}`, 'heed_model_loaded{model="german-english"} 1'];
   for (const name of ['heed_first_token_seconds', 'heed_between_tokens_seconds', 'heed_request_seconds'])

@@ -16,7 +16,7 @@ namespace heed::test {
 namespace {
 
 using DocumentJson = nlohmann::json;
-using huggingface::FramePart;
+using huggingface::FrameSlot;
 using huggingface::SpecialText;
 
 DocumentJson bert_document() {
@@ -95,10 +95,10 @@ TEST(HuggingFaceTokenizer, LiteralTextNeverBecomesASpecialTokenOfAUnigramModel) 
 
 TEST(HuggingFaceTokenizer, KnowsWhatStandsAroundTexts) {
   const auto tokenizer = parsed(bert_document());
-  const std::span<const FramePart> one = tokenizer->frame(1), pair = tokenizer->frame(2);
+  const std::span<const FrameSlot> one = tokenizer->frame(1), pair = tokenizer->frame(2);
   EXPECT_EQ(std::vector(one.begin(), one.end()),
-            (std::vector<FramePart>{{.token = TokenId(2)}, {.text = 0}, {.token = TokenId(3)}}));
-  EXPECT_EQ(std::vector(pair.begin(), pair.end()), (std::vector<FramePart>{{.token = TokenId(2)},
+            (std::vector<FrameSlot>{{.token = TokenId(2)}, {.text = 0}, {.token = TokenId(3)}}));
+  EXPECT_EQ(std::vector(pair.begin(), pair.end()), (std::vector<FrameSlot>{{.token = TokenId(2)},
                                                                            {.text = 0},
                                                                            {.token = TokenId(3)},
                                                                            {.text = 1, .type = 1},
@@ -134,6 +134,29 @@ TEST(HuggingFaceTokenizer, KeepsWhatTheModelSaysAboutIt) {
 
 TEST(HuggingFaceTokenizer, RefusesMoreTokensThanRows) {
   EXPECT_THROW(parse_huggingface_tokenizer(bert_document().dump(), "t.json", {.rows = 8}), FormatError);
+}
+
+TEST(HuggingFaceTokenizer, ReadsTokensThatAreOnlyStepsOfMergingAsUnknown) {
+  const TokenizerUse use{.rows = 7, .has_merge_steps = true};
+  const auto whole = parsed(bert_document());
+  const std::vector<TokenId> tokens = whole->encode("hello world");
+  ASSERT_TRUE(std::ranges::any_of(tokens, [](TokenId token) { return token.value >= 7; }));
+  const auto first = parse_huggingface_tokenizer(bert_document().dump(), "t.json", use);
+  const auto second = parse_huggingface_tokenizer(first->serialize(), "copy.json");
+  for (const auto* const tokenizer : {first.get(), second.get()}) {
+    EXPECT_TRUE(tokenizer->has_merge_steps());
+    EXPECT_EQ(tokenizer->vocabulary_size(), 7);
+    std::vector<TokenId> expected = tokens;
+    std::ranges::replace_if(
+        expected, [](TokenId token) { return token.value >= 7; }, whole->special().unk);
+    EXPECT_EQ(tokenizer->encode("hello world"), expected);
+  }
+}
+
+TEST(HuggingFaceTokenizer, RefusesStepsOfMergingWithoutRowsOrAsMarks) {
+  EXPECT_THROW(parse_huggingface_tokenizer(bert_document().dump(), "t.json", {.has_merge_steps = true}), FormatError);
+  EXPECT_THROW(parse_huggingface_tokenizer(bert_document().dump(), "t.json", {.rows = 2, .has_merge_steps = true}),
+               FormatError);
 }
 
 TEST(HuggingFaceTokenizer, SaysWhatItDoesNotApply) {

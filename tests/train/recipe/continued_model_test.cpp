@@ -27,21 +27,28 @@ std::string shown(ModelConfig config) {
   return text;
 }
 
+std::filesystem::path recipe_of_test() { return folder_of_test().string() + ".toml"; }
+
 Recipe recipe_from(const std::filesystem::path& from, const std::string& model = {}, const std::string& task = {}) {
-  const std::filesystem::path file = folder_of_test().string() + ".toml";
+  const std::filesystem::path file = recipe_of_test();
   const std::string named = task.empty() ? "" : fmt::format("task = \"{}\"\n", task);
   write_file(file, fmt::format("{}\n[training]\n{}from = \"{}\"\n", model, named, from.string()));
   return read_recipe(file.string(), {});
 }
 
-TEST(ContinuedModel, HasTheOtherModelsSettingsButNotItsVocabularies) {
+class ContinuedModel : public testing::Test {
+ protected:
+  void TearDown() override { std::filesystem::remove(recipe_of_test()); }
+};
+
+TEST_F(ContinuedModel, HasTheOtherModelsSettingsButNotItsVocabularies) {
   ModelConfig other{.model = 24, .heads = 3, .source_vocabulary = 50, .target_vocabulary = 50, .tying = Tying::all};
   const ModelConfig continued = continued_model(other, config_of_task("translation"));
   other.source_vocabulary = other.target_vocabulary = 0;
   EXPECT_EQ(shown(continued), shown(other));
 }
 
-TEST(ContinuedModel, HasTheHeadOfItsTaskWhereTheOtherModelHasAnother) {
+TEST_F(ContinuedModel, HasTheHeadOfItsTaskWhereTheOtherModelHasAnother) {
   ModelConfig other = config_of_task("masked-lm");
   other.tying = Tying::output;
   other.head_layer = Activation::gelu;
@@ -61,7 +68,7 @@ TEST(ContinuedModel, HasTheHeadOfItsTaskWhereTheOtherModelHasAnother) {
   EXPECT_TRUE(continued_model(scores, config_of_task("classify")).labels.empty());
 }
 
-TEST(ContinuedModel, OfAnotherArchitectureHasTheStackThatBothHave) {
+TEST_F(ContinuedModel, OfAnotherArchitectureHasTheStackThatBothHave) {
   ModelConfig other{.model = 24, .encoder_layers = 2, .decoder_layers = 3, .tying = Tying::all};
   other.encoder_attention = {layer_pattern("test", "local:4")};
   other.autoregression = Autoregression::ssru;
@@ -78,7 +85,7 @@ TEST(ContinuedModel, OfAnotherArchitectureHasTheStackThatBothHave) {
   EXPECT_EQ(to_text(decoder.attention.front()), "full");
 }
 
-TEST(ContinuedModel, CanBeTrainedFromEveryOtherProgramsModel) {
+TEST_F(ContinuedModel, CanBeTrainedFromEveryOtherProgramsModel) {
   int64_t models = 0;
   for (const auto& [group, tasks] :
        {std::pair{"encoder_decoders", std::vector<std::string>{"translation"}},
@@ -100,7 +107,7 @@ TEST(ContinuedModel, CanBeTrainedFromEveryOtherProgramsModel) {
   EXPECT_GT(models, 50);
 }
 
-TEST(ContinuedModel, DecidesTheTaskWhereTheRecipeDoesNot) {
+TEST_F(ContinuedModel, DecidesTheTaskWhereTheRecipeDoesNot) {
   EXPECT_EQ(recipe_from(kGoldenModels / "decoders/llama").training.task, "language-model");
   EXPECT_EQ(recipe_from(kGoldenModels / "encoder_decoders/t5").training.task, "translation");
   EXPECT_EQ(recipe_from(kGoldenModels / "encoders/bert-masked").training.task, "masked-lm");
@@ -108,7 +115,7 @@ TEST(ContinuedModel, DecidesTheTaskWhereTheRecipeDoesNot) {
   EXPECT_EQ(recipe_from(kGoldenModels / "encoders/bert-token").training.task, "tag");
 }
 
-TEST(ContinuedModel, RefusesAnotherFormOfAnotherProgramsModel) {
+TEST_F(ContinuedModel, RefusesAnotherFormOfAnotherProgramsModel) {
   const auto error = [](const std::string& model) {
     try {
       recipe_from(kGoldenModels / "decoders/llama", model);

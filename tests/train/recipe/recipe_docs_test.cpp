@@ -127,7 +127,11 @@ TEST(RecipeDocs, PagesThatRecipesAndSourcesNameExist) {
       if (!entry.is_regular_file()) {
         continue;
       }
-      for (const std::string& page : matches(read_file(entry.path()), "(docs/[a-z/-]+\\.md)")) {
+      const std::string text = read_file(entry.path());
+      if (text.find("docs/") == std::string::npos) {
+        continue;  // regular expressions are slow
+      }
+      for (const std::string& page : matches(text, "(docs/[a-z/-]+\\.md)")) {
         ++named;
         EXPECT_TRUE(fs::exists(kRoot / page)) << entry.path() << " names " << page;
       }

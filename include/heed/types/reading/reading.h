@@ -17,7 +17,7 @@ enum class CutAt : uint8_t { end, beginning };
 struct ReadingOptions {
   Interruption interruption = {};
   Sharing sharing = {};
-  // Of texts that are embedded or classified. Truncated, a text keeps its special tokens, and of a pair the longer text
+  // Where texts are embedded or classified. Truncated, a text keeps its special tokens, and of a pair the longer text
   // loses tokens first.
   TooLong too_long = TooLong::refuse;
   CutAt cut_at = CutAt::end;

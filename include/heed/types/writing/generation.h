@@ -88,6 +88,7 @@ struct Completion {
   double log_probability = 0.0;  // of these tokens, under the model's unmodified logits; natural logarithm
   FinishReason reason = FinishReason::length;
   int64_t drafted = 0, accepted = 0;   // tokens of drafts that were checked, and those that were right; see DraftReport
+  int64_t cached = 0;                  // tokens of the prompt that had been read for another text; see PrefixReport
   std::vector<ScoredToken> each = {};  // where asked for: the tokens, under the model's unmodified logits
 };
 

@@ -42,15 +42,15 @@ inline constexpr std::array<NamedValue<EarlyStopping>, 3> kEarlyStoppingNames{
 // Whether the steps of a line's search are listed.
 enum class SearchSteps : uint8_t { left_out, listed };
 
-//   score = (sum of log-probabilities l) / length^length_penalty      length: tokens of the translation and its end
-//         + coverage_penalty * (sum over source tokens of ln min(1, the attention that all target tokens paid to it))
-// where l is multiplied by repetition_penalty if the hypothesis has the token already, the start or a prompt included.
-// Of a model that knows several, as its vocabulary has them: "de", "deu_Latn", "de_DE". Empty: the model's own, or the
-// only one.
+// For a model that knows several languages, as its vocabulary has them: "de", "deu_Latn", "de_DE". Empty: the model's own,
+// or the only one.
 struct LanguagePair {
   std::string source = {}, target = {};
 };
 
+//   score = (sum of log-probabilities l) / length^length_penalty      length: tokens of the translation and its end
+//         + coverage_penalty * (sum over source tokens of ln min(1, the attention that all target tokens paid to it))
+// where l is multiplied by repetition_penalty if the hypothesis has the token already, the start or a prompt included.
 struct TranslationOptions {
   int64_t beam = 1;  // hypotheses kept per sentence; 1 is greedy
   double length_penalty = 1.0;

@@ -295,7 +295,7 @@ Command generate_command() {
       .summary = "generate text with a language model",
       .options = options->given.noted(
           joined({model_options(options->model),
-                  {formerly("--max-length", context_option(options->model)), rotary_scaling_option(options->model)},
+                  {context_option(options->model), rotary_scaling_option(options->model)},
                   {ensemble_option(options->model), cache_option(options->model),
                    option("--prompt TEXT", options->prompt, "the beginning of the text; it is not printed"),
                    option("--prompts FILE", options->prompts,

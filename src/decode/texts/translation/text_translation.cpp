@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/told_results.h"
 #include "decode/scoring/forced_texts.h"
 #include "decode/texts/finished_lines.h"
 #include "decode/texts/scored_tokens.h"
@@ -360,7 +361,8 @@ std::vector<std::vector<TranslatedLine>> translate_lines(const TextTranslator& t
 }
 
 std::vector<PairScore> score_lines(const TextTranslator& translator, const LinePairs& pairs, const LinePairName& name,
-                                   TooLong too_long, const LanguagePair& languages) {
+                                   TooLong too_long, const LanguagePair& languages, const Interruption& interruption,
+                                   const Sharing& sharing, const OnResult<PairScore>& on_result) {
   const auto& [sources, targets] = pairs;
   require(sources.size() == targets.size(), "score", "{} sources for {} targets", sources.size(), targets.size());
   const TranslationFrame frame(translator.tokenizers, translator.marks, languages);
@@ -375,9 +377,9 @@ std::vector<PairScore> score_lines(const TextTranslator& translator, const LineP
     outputs.push_back(
         frame.forced_target(tokens_of_line(translator.tokenizers.target, targets[i], target_room, name.target, i)));
   }
-  std::vector<PairScore> scores(sources.size());
+  ToldResults<PairScore> scores(sources.size(), on_result);
   const std::vector<std::vector<size_t>> batches = batches_by_length(inputs);
-  translator.scheduler.lanes().run(batches.size(), [&](size_t b, Backend& backend) {
+  const auto score_batch = [&](size_t b, Backend& backend) {
     const Inference inference = translator.scheduler.inference().on(backend);
     const std::vector<size_t>& batch = batches[b];
     std::vector<std::vector<int32_t>> batch_sources, batch_targets;
@@ -388,10 +390,11 @@ std::vector<PairScore> score_lines(const TextTranslator& translator, const LineP
     const std::vector<double> found =
         score_pairs(inference, {.sources = batch_sources, .targets = batch_targets}, rules);
     for (size_t k = 0; k < batch.size(); ++k) {
-      scores[batch[k]] = {found[k], static_cast<int64_t>(batch_targets[k].size()) + 1};
+      scores.add(batch[k], {found[k], static_cast<int64_t>(batch_targets[k].size()) + 1});
     }
-  });
-  return scores;
+  };
+  translator.scheduler.lanes().run(batches.size(), score_batch, interruption, sharing);
+  return scores.take();
 }
 
 }  // namespace heed

@@ -8,6 +8,7 @@
 #include "decode/rules/automaton_cache.h"
 #include "decode/scheduling/scheduler.h"
 #include "decode/texts/translation/translation.h"
+#include "heed/types/reading/on_result.h"
 #include "heed/types/tokenizer.h"
 #include "text/model_marks.h"
 #include "text/shortlist.h"
@@ -46,8 +47,11 @@ std::vector<std::vector<TranslatedLine>> translate_lines(const TextTranslator& t
                                                          TooLong too_long = TooLong::refuse,
                                                          TranslationListener* listener = nullptr);
 
-// The log-probability of each line's translation. FormatError as above, for either side.
+// The log-probability of each line's translation. FormatError as above, for either side; InterruptedError when the
+// interruption comes before the last batch.
 std::vector<PairScore> score_lines(const TextTranslator& translator, const LinePairs& pairs, const LinePairName& name,
-                                   TooLong too_long = TooLong::refuse, const LanguagePair& languages = {});
+                                   TooLong too_long = TooLong::refuse, const LanguagePair& languages = {},
+                                   const Interruption& interruption = {}, const Sharing& sharing = {},
+                                   const OnResult<PairScore>& on_result = {});
 
 }  // namespace heed

@@ -79,11 +79,11 @@ void TranslationFrame::require_target() const {
 
 void TranslationFrame::set_source(const Tokenizer& tokenizer) {
   bool is_after = false;
-  for (const FramePart& part : tokenizer.frame(1)) {
-    if (part.text != FramePart::kToken) {
+  for (const FrameSlot& slot : tokenizer.frame(1)) {
+    if (slot.text != FrameSlot::kToken) {
       is_after = true;
     } else {
-      (is_after ? after_ : before_).push_back(part.token.value);
+      (is_after ? after_ : before_).push_back(slot.token.value);
     }
   }
   if (tokenizer.frame(1).empty()) {

@@ -3,7 +3,8 @@
 //   BART      after   yes            no          learned, from row 2 on         + bias
 //   Marian    after   no             no          sinusoids in halves            + bias
 //   mBART     before  yes            yes         learned, from row 2 on         + bias
-//   M2M-100   before  no             yes         sinusoids in halves, whose slowest is 1 / 10000; the first is 2
+//   M2M-100   before  no             yes         sinusoids in halves, whose slowest is 1 / 10000; the first is one
+//                                                after the padding's id
 //   Pegasus   before  no             yes         sinusoids in halves            + bias
 #include <array>
 
@@ -98,11 +99,10 @@ void read_kind(ConfigFile& file, std::string_view type, ModelConfig& config) {
     config.position_offset = kFirstRow;
     file.require_flag("normalize_embedding", true, "which heed's form of BART lacks");
   } else {
-    constexpr int64_t kFirstPositionOfM2m = 2;
     const bool is_m2m = type == "m2m_100";
     config.positions = Positions::sinusoidal;
     config.sinusoid = is_m2m ? SinusoidLayout::halves_inclusive : SinusoidLayout::halves;
-    config.position_offset = is_m2m ? kFirstPositionOfM2m : 0;
+    config.position_offset = is_m2m ? position_behind_padding(file) : 0;
     file.require_flag("normalize_embedding", false, "which heed's form of Marian lacks");
   }
   file.pass_over({"normalize_before", "add_final_layer_norm", "static_position_embeddings", "normalize_embedding"});
@@ -142,6 +142,8 @@ ForeignNames exchange_bart(FamilySource& source, ModelConfig& config) {
     config.inner = inner;
     config.output_bias = source.archive.find("final_logits_bias") == nullptr ? Bias::none : Bias::present;
     read_kind(file, file.text("model_type"), config);
+  } else if (config.positions == Positions::sinusoidal && config.sinusoid == SinusoidLayout::halves_inclusive) {
+    write_position_behind_padding(file, config.position_offset);
   }
   file.exchange("dropout", config.branch_dropout);
   file.exchange("attention_dropout", config.attention_dropout);

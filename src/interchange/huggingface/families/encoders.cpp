@@ -103,10 +103,10 @@ void exchange_positions(ConfigFile& file, FirstPosition first, ModelConfig& conf
   int64_t rows = config.max_length + config.position_offset;
   file.exchange("max_position_embeddings", rows);
   if (!file.is_written()) {
-    config.position_offset = first == FirstPosition::behind_padding ? file.integer("pad_token_id", 1) + 1 : 0;
+    config.position_offset = first == FirstPosition::behind_padding ? position_behind_padding(file) : 0;
     config.max_length = rows - config.position_offset;
   } else if (first == FirstPosition::behind_padding) {
-    file.write("pad_token_id", config.position_offset - 1);
+    write_position_behind_padding(file, config.position_offset);
   }
 }
 

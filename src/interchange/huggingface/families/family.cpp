@@ -113,6 +113,10 @@ std::string prefix_of(const FamilySource& source, std::initializer_list<std::str
   return "";
 }
 
+int64_t position_behind_padding(ConfigFile& file) { return file.integer("pad_token_id", 1) + 1; }
+
+void write_position_behind_padding(ConfigFile& file, int64_t position) { file.write("pad_token_id", position - 1); }
+
 void begin_config(const ConfigFile& file, Architecture architecture, ModelConfig& config) {
   if (file.is_written()) {
     return;

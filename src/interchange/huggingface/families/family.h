@@ -61,6 +61,10 @@ std::string prefix_of(const FamilySource& source, std::initializer_list<std::str
 // What all families share: nothing is dropped, and embeddings are not scaled. A configuration that is written stays.
 void begin_config(const ConfigFile& file, Architecture architecture, ModelConfig& config);
 
+// The first position, in families where it is one after the padding's id.
+int64_t position_behind_padding(ConfigFile& file);
+void write_position_behind_padding(ConfigFile& file, int64_t position);
+
 // What decoders' settings have in common.
 struct DecoderKeys {
   std::string_view model = "hidden_size", heads = "num_attention_heads", layers = "num_hidden_layers",

@@ -129,8 +129,8 @@ std::vector<bool> local_layers(ConfigFile& file, int64_t layers, Rule otherwise)
   return local;
 }
 
-int64_t window_in(ConfigFile& file) {
-  const int64_t window = file.integer("sliding_window");
+int64_t window_in(ConfigFile& file, std::optional<int64_t> absent = {}) {
+  const int64_t window = file.integer("sliding_window", absent);
   require<FormatError>(window > 0, file.where(), "\"sliding_window\" is {}, expected above 0", window);
   return window;
 }
@@ -176,7 +176,12 @@ struct Windows {
 // Mistral and Phi-3: all layers; Qwen: those after the first max_window_layers, SmolLM3: those without positions, both
 // only if told so.
 void read_windows(ConfigFile& file, std::string_view type, ModelConfig& config) {
+  constexpr int64_t kWindowOfMistral = 4096;  // where the file does not say null
   const bool of_qwen = type.starts_with("qwen"), of_smollm = type == "smollm3";
+  if (type == "mistral" && file.says_nothing_of("sliding_window")) {
+    config.window = window_in(file, kWindowOfMistral);
+    return;
+  }
   if ((type != "mistral" && type != "phi3" && !of_qwen && !of_smollm) || !file.has("sliding_window") ||
       ((of_qwen || of_smollm) && !file.flag("use_sliding_window", false))) {
     file.pass_over({"sliding_window", "max_window_layers", "use_sliding_window", "layer_types"});
@@ -201,7 +206,7 @@ void write_windows(ConfigFile& file, std::string_view type, const ModelConfig& c
     return;
   }
   const Windows windows(config);
-  // For Mistral, a missing key would mean a window too.
+  // For Mistral, a missing key means a window too.
   file.write("sliding_window", windows.size > 0 ? nlohmann::json(windows.size) : nlohmann::json());
   if (of_smollm) {
     file.write("use_sliding_window", windows.size > 0);

@@ -103,6 +103,18 @@ void each_panel(Context& context, const Shape& shape, const RowSource& rows, int
 float low_half(float word) { return std::bit_cast<float>(std::bit_cast<uint32_t>(word) << 16); }
 float high_half(float word) { return std::bit_cast<float>(std::bit_cast<uint32_t>(word) & 0xffff0000U); }
 
+// A column of a panel whose words hold two values each, one below the other.
+template <HalfType type>
+void read_pairs(const float* words, int64_t stride, std::span<float> to) {
+  for (size_t k = 0; k < to.size(); k += 2, words += stride) {
+    const auto pair = std::bit_cast<uint32_t>(*words);
+    to[k] = from_bits(type, static_cast<uint16_t>(pair));
+    if (k + 1 < to.size()) {
+      to[k + 1] = from_bits(type, static_cast<uint16_t>(pair >> 16U));
+    }
+  }
+}
+
 }  // namespace
 
 std::shared_ptr<Tensor> PanelMemory::take(int64_t elements) {
@@ -186,6 +198,7 @@ void PackedPanels::read_row(int64_t row, float* to) const {
   const int64_t width = columns_of_panel(panels_.element), depth = panels_.depth;
   const int64_t column = row % width;
   const float* const panel = panels_.data + panel_words(depth, row - column, panels_.element);
+  const auto size = static_cast<size_t>(depth);
   switch (panels_.element) {
     case Element::single:
       for (int64_t k = 0; k < depth; ++k) {
@@ -194,14 +207,10 @@ void PackedPanels::read_row(int64_t row, float* to) const {
       break;
     case Element::pair:
     case Element::bf16_pair:
-    case Element::f16_pair: {
-      const HalfType type = panels_.element == Element::f16_pair ? HalfType::f16 : HalfType::bf16;
-      for (int64_t k = 0; k < depth; ++k) {
-        const auto pair = std::bit_cast<uint32_t>(panel[k / 2 * width + column]);
-        to[k] = from_bits(type, static_cast<uint16_t>(pair >> (16 * (k % 2))));
-      }
+    case Element::f16_pair:
+      panels_.element == Element::f16_pair ? read_pairs<HalfType::f16>(panel + column, width, {to, size})
+                                           : read_pairs<HalfType::bf16>(panel + column, width, {to, size});
       break;
-    }
     case Element::half:
       for (int64_t k = 0; k < depth; ++k) {
         const float word = panel[k * (width / 2) + column % (width / 2)];

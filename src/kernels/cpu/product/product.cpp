@@ -216,7 +216,7 @@ bool is_deep(const Operand& a, const Operand& b) {
 }
 
 void multiply_deep(Context& context, const Operand& a, const Operand& b, Bf16Products products, Sink sink,
-                   PartVisitor visitor) {
+                   SliceVisitor visitor) {
   ensure(a.layout == Layout::transposed && b.layout == Layout::plain, "product", "slices of the depth have to be rows");
   ensure(a.columns() == b.rows(), "product", "{} columns against {} rows", a.columns(), b.rows());
   const ProductKernels& kernels = product_kernels();

@@ -95,7 +95,7 @@ class DepthSlices {
 };
 
 // Called by the worker that has just multiplied a slice and so has its rows in cache; `visit` may be null.
-struct PartVisitor {
+struct SliceVisitor {
   void (*visit)(const void* context, const DepthSlice& slice);
   const void* context;
 };
@@ -104,6 +104,6 @@ struct PartVisitor {
 // depth, reading each once from end to end, and their products are added up in order.
 bool is_deep(const Operand& a, const Operand& b);  // deep enough for multiply_deep to be faster
 void multiply_deep(Context& context, const Operand& a, const Operand& b, Bf16Products products, Sink sink,
-                   PartVisitor visitor);
+                   SliceVisitor visitor);
 
 }  // namespace heed::cpu

@@ -66,6 +66,21 @@ void add_symbols(const std::vector<SentencePieceModel::Piece>& pieces, const Tok
   }
 }
 
+std::string_view next_line(std::string_view& text) {
+  const size_t end = std::min(text.find('\n'), text.size());
+  std::string_view line = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return line.ends_with('\r') ? line.substr(0, line.size() - 1) : line;
+}
+
+Json vocabulary_object(const TokenIds& ids) {
+  Json vocabulary = Json::object();
+  for (const auto& [text, id] : ids) {
+    vocabulary[text] = id;
+  }
+  return vocabulary;
+}
+
 Json added_special_tokens(const SpecialNames& names, const TokenIds& ids) {
   std::map<int64_t, std::string> sorted;
   for (const std::string* name :

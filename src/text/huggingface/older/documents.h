@@ -12,6 +12,12 @@ namespace heed::huggingface {
 // Ids by the texts of tokens.
 using TokenIds = std::map<std::string, int64_t, std::less<>>;
 
+// Removes the first line, and returns it without its end.
+std::string_view next_line(std::string_view& text);
+
+// "vocab" of a model.
+Json vocabulary_object(const TokenIds& ids);
+
 // The texts that are named, in the order of their ids, as "added_tokens"; those that are in no vocabulary are left out.
 Json added_special_tokens(const SpecialNames& names, const TokenIds& ids);
 Json added_token(const std::string& text, int64_t id, bool special);

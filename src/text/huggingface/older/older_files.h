@@ -90,4 +90,15 @@ struct SpacedTokens {
 };
 std::string tokenizer_json_of(const SpacedTokens& tokens, std::string_view where);
 
+// Codes that subword-nmt (version 0.2) or fastBPE learned, and the tokens that they cut words into, in the order of their
+// ids: "w@@" where the word goes on, "w" at its end. What merging makes on the way, and is no token, has an id from
+// `rows` on: the tokenizer has merge steps.
+struct SubwordCodes {
+  std::string_view codes;
+  std::span<const std::string> tokens;
+  int64_t rows;
+  SpecialNames names = {.bos = "<s>", .eos = "</s>", .unk = "<unk>"};
+};
+std::string tokenizer_json_of(const SubwordCodes& codes, std::string_view where);
+
 }  // namespace heed::huggingface

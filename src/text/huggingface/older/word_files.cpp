@@ -9,13 +9,6 @@
 namespace heed::huggingface {
 namespace {
 
-std::string_view next_line(std::string_view& text) {
-  const size_t end = std::min(text.find('\n'), text.size());
-  std::string_view line = text.substr(0, end);
-  text.remove_prefix(std::min(end + 1, text.size()));
-  return line.ends_with('\r') ? line.substr(0, line.size() - 1) : line;
-}
-
 // Without the white space behind it.
 std::string_view trimmed_end(std::string_view line) {
   while (!line.empty()) {
@@ -41,14 +34,6 @@ TokenIds read_lines(std::string_view text, std::string_view where) {
   }
   require<FormatError>(!ids.empty(), where, "expected a token a line, found an empty file");
   return ids;
-}
-
-Json vocabulary_object(const TokenIds& ids) {
-  Json vocabulary = Json::object();
-  for (const auto& [text, id] : ids) {
-    vocabulary[text] = id;
-  }
-  return vocabulary;
 }
 
 }  // namespace

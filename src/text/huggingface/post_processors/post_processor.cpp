@@ -13,18 +13,18 @@
 namespace heed::huggingface {
 namespace {
 
-EncodedPart token_part(TokenId id, std::string text, int32_t type) {
-  EncodedPart part{.type = type, .ids = {id}, .offsets = {ByteRange{}}, .texts = {}};
-  part.texts.push_back(std::move(text));
-  return part;
+EncodedSlot slot_of_token(TokenId id, std::string text, int32_t type) {
+  EncodedSlot slot{.type = type, .ids = {id}, .offsets = {ByteRange{}}, .texts = {}};
+  slot.texts.push_back(std::move(text));
+  return slot;
 }
 
 // White space at the beginning and at the end of tokens is not part of what they cover. `prefixed`: a space before the
 // text was put there, so the first token keeps it.
-void trim_offsets(EncodedPart& part, bool prefixed) {
+void trim_offsets(EncodedSlot& slot, bool prefixed) {
   const auto is_space = [](char32_t c) { return c == character_of_byte(' ') || record_of(c).is_space(); };
-  for (size_t i = 0; i < part.offsets.size(); ++i) {
-    const std::string_view text = part.texts[i];
+  for (size_t i = 0; i < slot.offsets.size(); ++i) {
+    const std::string_view text = slot.texts[i];
     uint32_t leading = 0, trailing = 0;
     for (size_t at = 0; at < text.size() && is_space(decode_character(text.data() + at).value); ++leading) {
       at += character_size(text[at]);
@@ -39,7 +39,7 @@ void trim_offsets(EncodedPart& part, bool prefixed) {
       }
       end = begin;
     }
-    auto& [begin, end] = part.offsets[i];
+    auto& [begin, end] = slot.offsets[i];
     if (leading > 0) {
       if ((i == 0 || begin == 0) && prefixed && leading == 1) {
         leading = 0;
@@ -57,10 +57,10 @@ class ByteLevelPostProcessor final : public PostProcessor {
   explicit ByteLevelPostProcessor(const JsonValue& json)
       : trims_(json.at("trim_offsets").boolean()), prefixed_(json.at("add_prefix_space").boolean()) {}
 
-  void apply(std::vector<EncodedPart>& parts, Frame) const override {
-    for (EncodedPart& part : parts) {
+  void apply(std::vector<EncodedSlot>& slots, Frame) const override {
+    for (EncodedSlot& slot : slots) {
       if (trims_) {
-        trim_offsets(part, prefixed_);
+        trim_offsets(slot, prefixed_);
       }
     }
   }
@@ -89,27 +89,27 @@ class PairPostProcessor final : public PostProcessor {
     }
   }
 
-  void apply(std::vector<EncodedPart>& parts, Frame frame) const override {
-    std::vector<EncodedPart> result;
-    for (size_t i = 0; i < parts.size(); ++i) {
-      EncodedPart& part = parts[i];
+  void apply(std::vector<EncodedSlot>& slots, Frame frame) const override {
+    std::vector<EncodedSlot> result;
+    for (size_t i = 0; i < slots.size(); ++i) {
+      EncodedSlot& slot = slots[i];
       if (roberta_) {
-        part.type = 0;
+        slot.type = 0;
         if (trims_) {
-          trim_offsets(part, prefixed_);
+          trim_offsets(slot, prefixed_);
         }
       }
       const int32_t type = roberta_ || i == 0 ? 0 : 1;
       if (frame == Frame::framed && (i == 0 || roberta_)) {
         const NamedToken& first = i == 0 ? cls_ : sep_;
-        result.push_back(token_part(first.id, first.text, type));
+        result.push_back(slot_of_token(first.id, first.text, type));
       }
-      result.push_back(std::move(part));
+      result.push_back(std::move(slot));
       if (frame == Frame::framed) {
-        result.push_back(token_part(sep_.id, sep_.text, type));
+        result.push_back(slot_of_token(sep_.id, sep_.text, type));
       }
     }
-    parts = std::move(result);
+    slots = std::move(result);
   }
   bool trims_offsets() const override { return trims_; }
 
@@ -125,13 +125,13 @@ class TemplatePostProcessor final : public PostProcessor {
     require<FormatError>(tokens.json().is_object(), tokens.where(), "expected an object");
     for (const auto& [name, value] : tokens.json().items()) {
       const JsonValue token(value, fmt::format("{}.{}", tokens.where(), show_piece(name)));
-      std::vector<EncodedPart>& parts = tokens_[name];
+      std::vector<EncodedSlot>& slots = tokens_[name];
       const JsonValue ids = token.at("ids"), texts = token.at("tokens");
       require<FormatError>(ids.size() == texts.size(), token.where(), "{} ids, but {} tokens", ids.size(),
                            texts.size());
       for (size_t i = 0; i < ids.size(); ++i) {
         const TokenId id(static_cast<int32_t>(ids[i].integer(0, kMaxTokenId)));
-        parts.push_back(token_part(id, texts[i].text(), 0));
+        slots.push_back(slot_of_token(id, texts[i].text(), 0));
       }
     }
     single_ = read_template(json.at("single"));
@@ -140,44 +140,44 @@ class TemplatePostProcessor final : public PostProcessor {
                          "the template for one text has a second one");
   }
 
-  void apply(std::vector<EncodedPart>& parts, Frame frame) const override {
-    ensure(!parts.empty() && parts.size() <= 2, "tokenizer", "a template for {} parts", parts.size());
-    std::vector<EncodedPart> result;
-    for (const Item& item : parts.size() == 1 ? single_ : pair_) {
-      if (item.text != FramePart::kToken) {
-        result.push_back(parts[static_cast<size_t>(item.text)]);
+  void apply(std::vector<EncodedSlot>& slots, Frame frame) const override {
+    ensure(!slots.empty() && slots.size() <= 2, "tokenizer", "a template for {} texts", slots.size());
+    std::vector<EncodedSlot> result;
+    for (const Item& item : slots.size() == 1 ? single_ : pair_) {
+      if (item.text != FrameSlot::kToken) {
+        result.push_back(slots[static_cast<size_t>(item.text)]);
         result.back().type = item.type;
       } else if (frame == Frame::framed) {
-        for (const EncodedPart& token : *item.tokens) {
+        for (const EncodedSlot& token : *item.tokens) {
           result.push_back(token);
           result.back().type = item.type;
         }
       }
     }
-    parts = std::move(result);
+    slots = std::move(result);
   }
 
  private:
   struct Item {
-    int32_t text = FramePart::kToken;
+    int32_t text = FrameSlot::kToken;
     int32_t type = 0;
-    const std::vector<EncodedPart>* tokens = nullptr;
+    const std::vector<EncodedSlot>* tokens = nullptr;
   };
 
   // A list of objects; old files write strings such as "[CLS]", "$A" and "$B:1".
   std::vector<Item> read_template(const JsonValue& json) const {
     std::vector<Item> items;
     for (size_t i = 0; i < json.size(); ++i) {
-      const JsonValue part = json[i];
-      if (part.json().is_string()) {
-        items.push_back(read_short_item(part));
-      } else if (const std::optional<JsonValue> text = part.find("Sequence")) {
+      const JsonValue item = json[i];
+      if (item.json().is_string()) {
+        items.push_back(read_short_item(item));
+      } else if (const std::optional<JsonValue> text = item.find("Sequence")) {
         const std::string id = text->at("id").text();
         require<FormatError>(id == "A" || id == "B", text->where(), "expected the text A or B, found '{}'", id);
         items.push_back({id == "A" ? 0 : 1, read_type(text->at("type_id")), nullptr});
       } else {
-        const JsonValue token = part.at("SpecialToken");
-        items.push_back({FramePart::kToken, read_type(token.at("type_id")), tokens_of(token.at("id"))});
+        const JsonValue token = item.at("SpecialToken");
+        items.push_back({FrameSlot::kToken, read_type(token.at("type_id")), tokens_of(token.at("id"))});
       }
     }
     return items;
@@ -205,14 +205,14 @@ class TemplatePostProcessor final : public PostProcessor {
     return item;
   }
 
-  const std::vector<EncodedPart>* tokens_of(const JsonValue& json) const { return tokens_of(json, json.text()); }
-  const std::vector<EncodedPart>* tokens_of(const JsonValue& json, const std::string& name) const {
+  const std::vector<EncodedSlot>* tokens_of(const JsonValue& json) const { return tokens_of(json, json.text()); }
+  const std::vector<EncodedSlot>* tokens_of(const JsonValue& json, const std::string& name) const {
     const auto it = tokens_.find(name);
     require<FormatError>(it != tokens_.end(), json.where(), "'{}' is not one of the special_tokens", name);
     return &it->second;
   }
 
-  std::map<std::string, std::vector<EncodedPart>> tokens_;
+  std::map<std::string, std::vector<EncodedSlot>> tokens_;
   std::vector<Item> single_, pair_;
 };
 
@@ -228,9 +228,9 @@ class SequencePostProcessor final : public PostProcessor {
     }
   }
 
-  void apply(std::vector<EncodedPart>& parts, Frame frame) const override {
+  void apply(std::vector<EncodedSlot>& slots, Frame frame) const override {
     for (const PostProcessorPtr& part : parts_) {
-      part->apply(parts, frame);
+      part->apply(slots, frame);
     }
   }
   bool trims_offsets() const override {

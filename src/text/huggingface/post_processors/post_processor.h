@@ -11,8 +11,8 @@
 namespace heed::huggingface {
 
 // The tokens of a text, or tokens that were put around texts.
-struct EncodedPart {
-  int32_t text = FramePart::kToken;  // 0 or 1 for a text
+struct EncodedSlot {
+  int32_t text = FrameSlot::kToken;  // 0 or 1 for a text
   int32_t type = 0;
   std::vector<TokenId> ids;
   std::vector<ByteRange> offsets;
@@ -25,8 +25,8 @@ class PostProcessor {
   PostProcessor(const PostProcessor&) = delete;
   PostProcessor& operator=(const PostProcessor&) = delete;
 
-  // Changes one part or two.
-  virtual void apply(std::vector<EncodedPart>& parts, Frame frame) const = 0;
+  // Changes one slot or two.
+  virtual void apply(std::vector<EncodedSlot>& slots, Frame frame) const = 0;
   // Whether it looks at offsets and the texts of tokens.
   virtual bool trims_offsets() const { return false; }
 

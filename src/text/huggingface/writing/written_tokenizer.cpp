@@ -62,16 +62,16 @@ Json processor_of(const Tokenizer& tokenizer, const TextFrames& frames) {
     return nullptr;
   }
   Json tokens = Json::object();
-  const auto written = [&](const std::vector<FramePart>& frame) {
+  const auto written = [&](const std::vector<FrameSlot>& frame) {
     Json parts = Json::array();
-    for (const FramePart& part : frame) {
-      if (part.text != FramePart::kToken) {
-        parts.push_back({{"Sequence", {{"id", part.text == 0 ? "A" : "B"}, {"type_id", part.type}}}});
+    for (const FrameSlot& slot : frame) {
+      if (slot.text != FrameSlot::kToken) {
+        parts.push_back({{"Sequence", {{"id", slot.text == 0 ? "A" : "B"}, {"type_id", slot.type}}}});
         continue;
       }
-      const std::string text = spelling_of(tokenizer, part.token);
-      parts.push_back({{"SpecialToken", {{"id", text}, {"type_id", part.type}}}});
-      tokens[text] = {{"id", text}, {"ids", {part.token.value}}, {"tokens", {text}}};
+      const std::string text = spelling_of(tokenizer, slot.token);
+      parts.push_back({{"SpecialToken", {{"id", text}, {"type_id", slot.type}}}});
+      tokens[text] = {{"id", text}, {"ids", {slot.token.value}}, {"tokens", {text}}};
     }
     return parts;
   };

@@ -10,7 +10,7 @@ namespace heed {
 
 // What stands around one text, and around two that are read together. A tokenizer.json's own stays as it is.
 struct TextFrames {
-  std::vector<FramePart> single, pair;
+  std::vector<FrameSlot> single, pair;
 };
 
 struct WrittenTokenizer {

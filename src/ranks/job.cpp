@@ -166,7 +166,7 @@ int run_with_mpi(const HeedMpiTable& mpi, const JobSettings& settings, const Ran
     the_transport = &*transport;
     processes.emplace(job_ranks(),
                       RankProcesses::Job{.print = settings.print,
-                                         .has_failed = [&] { return transport->failure().has_value(); },
+                                         .has_failed = [&] { return transport->has_failed(); },
                                          .survives_losses = [&] { return transport->tolerates_losses(); }});
     require_one_build(job_ranks().all_texts(settings.build()));
     share_processors(job_ranks());

@@ -170,6 +170,7 @@ void Notices::note(const RankFailure& failure) {
     heard_ = last_beat_;
   } else if (!failure_) {
     failure_ = failure;
+    has_failed_ = true;
   }
 }
 

@@ -2,6 +2,7 @@
 // been printed, that they have finished.
 #pragma once
 
+#include <atomic>
 #include <list>
 #include <optional>
 #include <string>
@@ -19,7 +20,7 @@ void require_mpi(int status, std::string_view function);
 // The tag of the messages of a topic.
 int mpi_tag(const Topic& topic);
 
-// One thread at a time; whoever calls holds the lock on MPI.
+// One thread at a time; whoever calls holds the lock on MPI. Only has_failed() and tolerates_losses() need none.
 //
 // Each rank sends a heartbeat to the next one and listens to the one before it. Ranks that are lost are passed over.
 class Notices {
@@ -40,6 +41,7 @@ class Notices {
   bool say_ended();
 
   const std::optional<RankFailure>& failure() const { return failure_; }
+  bool has_failed() const { return has_failed_; }
   bool is_printed() const { return printed_; }
 
   // A rank that falls silent is lost, and the job goes on without it; except the first.
@@ -70,7 +72,8 @@ class Notices {
   std::list<Message> outgoing_, incoming_;  // MPI knows their addresses
   std::optional<RankFailure> failure_;
   std::vector<bool> lost_, ended_;
-  bool tolerates_losses_ = false, printed_ = false, said_ended_ = false, all_ended_ = false;
+  std::atomic<bool> has_failed_ = false, tolerates_losses_ = false;
+  bool printed_ = false, said_ended_ = false, all_ended_ = false;
   double heard_, last_beat_, last_sent_;
 };
 

@@ -31,7 +31,7 @@ constexpr std::chrono::milliseconds kUntilEnd(400);
 
 // What wakes the watching thread: SIGTERM, or the end of the object.
 int wake_up = -1;
-volatile std::sig_atomic_t is_to_end = 0;
+volatile std::sig_atomic_t was_told_to_end = 0;
 
 void write_wake_up() {
   const uint64_t one = 1;
@@ -40,7 +40,7 @@ void write_wake_up() {
 
 extern "C" void on_terminate(int) {
   const int before = errno;
-  is_to_end = 1;
+  was_told_to_end = 1;
   write_wake_up();
   errno = before;
 }
@@ -102,21 +102,22 @@ void RankProcesses::watch() {
     ::poll(events.data(), events.size(), static_cast<int>(kLookPeriod.count()));
     has_said_all_ = has_said_all_ || Clock::now() - looked > kLongestLookPeriod;
     looked = Clock::now();
+    const bool is_to_end = was_told_to_end != 0;  // one answer for both: who is told to end names the lost rank first
     if (!stopping_ && !has_said_all_) {
-      name_ended();
+      name_ended(is_to_end);
     }
-    if (is_to_end != 0 && !stopping_) {
+    if (is_to_end && !stopping_) {
       return end_by_signal();
     }
   }
 }
 
 // A rank that has told of an error ends too, and so do those that wait for it no longer.
-void RankProcesses::name_ended() {
+void RankProcesses::name_ended(bool is_to_end) {
   const auto ended = std::ranges::find_if(others_, &Process::has_ended);
   const auto left = std::ranges::find_if_not(others_, &Process::has_ended);
   const bool is_first_left = left == others_.end() || rank_ < left->rank;
-  const bool is_of_interest = is_to_end != 0 || !job_.survives_losses();
+  const bool is_of_interest = is_to_end || !job_.survives_losses();
   if (ended == others_.end() || !is_first_left || !is_of_interest) {
     return;
   }

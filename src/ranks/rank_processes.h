@@ -39,7 +39,7 @@ class RankProcesses {
   };
 
   void watch();
-  void name_ended();
+  void name_ended(bool is_to_end);
   void end_by_signal();
 
   int rank_, count_;

@@ -167,11 +167,6 @@ void MpiTransport::tolerate_losses() {
   notices_.tolerate_losses();
 }
 
-bool MpiTransport::tolerates_losses() {
-  const std::lock_guard lock(mutex_);
-  return notices_.tolerates_losses();
-}
-
 bool MpiTransport::is_lost(int rank) {
   const std::lock_guard lock(mutex_);
   return notices_.is_lost(rank);

@@ -40,7 +40,9 @@ class MpiTransport final : public Transport {
   void announce_failure(const std::string& why) override;
   void tolerate_losses() override;
   bool is_lost(int rank) override;
-  bool tolerates_losses();
+  // Without waiting for the lock on MPI, which threads that wait for messages take again and again.
+  bool tolerates_losses() const { return notices_.tolerates_losses(); }
+  bool has_failed() const { return notices_.has_failed(); }
 
   // From now on, large messages between ranks that share memory go through it. All ranks call it before they send one.
   void share_memory(std::unique_ptr<SharedMessages> messages);

@@ -6,8 +6,8 @@
 
 include(GoogleTest)
 
-# Tests that take long begin first, so that no processor waits for the last of them: slow scripts, then scripts,
-# programs as a whole and fuzzers, then single tests.
+# Tests that take long begin first, so that no processor waits for the last of them: slow scripts and all trainings as
+# one, then scripts, other programs as a whole and fuzzers, then single tests.
 set(heed_cost_of_slow 500)
 set(heed_cost_of_many 100)
 
@@ -74,6 +74,8 @@ function(heed_test_program folder target label timeout)
   heed_time_limit(timeout ${timeout})
   if(HEED_SANITIZE)
     set(timeout 900)  # of all together
+  elseif(CMAKE_CROSSCOMPILING AND NOT folder STREQUAL "kernels/cpu")
+    set(timeout 7200)
   endif()
   # Slow tests run in one process, since they share what they make; so do all of a sanitized or emulated program, which
   # takes longer to start than most tests. Emulated kernels take so long that they run one by one.
@@ -99,8 +101,12 @@ function(heed_test_of_program name target timeout label)
     list(JOIN heed_tests_of_fast_builds ":" filter)
     set(filter "--gtest_filter=-${filter}")
   endif()
+  set(cost ${heed_cost_of_many})
+  if(name STREQUAL "train.all")
+    set(cost ${heed_cost_of_slow})
+  endif()
   add_test(NAME ${name} COMMAND ${target} --gtest_brief=1 ${filter})
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout} LABELS "${label}" COST ${heed_cost_of_many})
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout} LABELS "${label}" COST ${cost})
 endfunction()
 
 # tests/source_root.h. Of all objects only this one names the place where the repository lies: the others can be shared

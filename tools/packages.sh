@@ -14,7 +14,7 @@ packages_test=(
   clang-format
   libgtest-dev libgmock-dev libbenchmark-dev
   python3 python3-numpy python3-torch libopenblas0-openmp
-  pybind11-dev python3-dev patchelf binutils dpkg-dev file
+  pybind11-dev python3-dev python3-venv patchelf binutils dpkg-dev file
   iproute2 openssl
 )
 # For the linter, the syntax of scripts, the sanitizers and the fuzzers, which only CI runs every time; Python's type

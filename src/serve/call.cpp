@@ -230,7 +230,8 @@ Failure Call::failure_of(const std::exception& error, ErrorForm form) const {
   }
   std::string message = error.what();
   if (model_ != nullptr && message.starts_with(model_->settings().directory + ": ")) {
-    message.replace(0, model_->settings().directory.size(), model_->name());
+    const std::string what = message.substr(model_->settings().directory.size() + 2);
+    return {400, fmt::format("model: {}: {}", model_->name(), what), "model"};
   }
   if (form == ErrorForm::embeddings && dynamic_cast<const TooLongError*>(&error) != nullptr) {
     return {413, message + ": shorten it, or say \"truncate\": true", message.substr(0, message.find(':'))};

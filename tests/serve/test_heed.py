@@ -53,6 +53,33 @@ class Heed(ServerTest):
         self.assertIn("cut_prompt", answer["error"]["message"])
         self.assertNotIn("--", answer["error"]["message"])
 
+    def test_drafts_of_the_settings_change_no_text(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".toml") as settings:
+            for name, draft in (("plain", ""), ("prompt", "prompt"), ("smaller", str(self.made / "lm"))):
+                settings.write(f'[model.{name}]\npath = "{self.made / "lm"}"\ndraft = "{draft}"\ndraft_tokens = 4\n')
+            settings.write(f'[model.t]\npath = "{self.made / "t"}"\ndraft = "layers:1"\n')
+            settings.flush()
+            server = Server("--config", settings.name)
+        fields = {"prompt": "der hund der hund der hund", "max_tokens": 60, "temperature": 0}
+        plain, prompt, smaller = (server.post("/heed/generate", {"model": name, **fields})[1]["texts"][0]
+                                  for name in ("plain", "prompt", "smaller"))
+        self.assertEqual({plain["text"]}, {prompt["text"], smaller["text"]})
+        self.assertEqual(plain["drafted"], 0)
+        self.assertGreater(smaller["drafted"], 0)
+        self.assertEqual(server.post("/heed/translate", {"model": "t", "text": LINES[0]})[1]["lines"],
+                         self.server.post("/heed/translate", {"model": "t", "text": LINES[0]})[1]["lines"])
+        server.stop()
+        for lines, mentions in ((f'path = "{self.made / "e"}"\ndraft = "prompt"', "an encoder writes nothing"),
+                                (f'path = "{self.made / "lm"}"\ndraft = "layers:x"', "not an integer"),
+                                (f'path = "{self.made / "lm"}"\ndraft = "layers:9"', "draft layers is 9"),
+                                (f'path = "{self.made / "lm"}"\ndraft = "{self.made / "t"}"', "t")):
+            with tempfile.NamedTemporaryFile("w", suffix=".toml") as settings:
+                settings.write("[model.m]\n" + lines + "\n")
+                settings.flush()
+                refused = heed_cli.run("serve", "--config", settings.name, "--listen", "127.0.0.1:0")
+            self.assertEqual((refused.returncode, refused.stderr.count(b"\n")), (2, 1), refused.stderr)
+            self.assertIn(mentions, refused.stderr.decode())
+
     def test_translations_are_those_of_the_command(self):
         for options, words in (({}, ()), ({"beam": 4}, ("--beam", 4)), ({"max_tokens": 3}, ("--max-tokens", 3)),
                                ({"beam": 3, "length_penalty": 0.5}, ("--beam", 3, "--length-penalty", 0.5)),
@@ -184,7 +211,7 @@ class Heed(ServerTest):
     def test_messages_name_the_model_and_not_its_directory(self):
         status, answer = self.server.post("/heed/classify", {"model": "e", "text": "a"})
         self.assertEqual(status, 400)
-        self.assertTrue(answer["error"]["message"].startswith("e: has no head"), answer)
+        self.assertTrue(answer["error"]["message"].startswith("model: e: has no head"), answer)
 
     def test_wrong_requests_are_refused_by_name(self):
         for body in ("", "x", "[]", "3", '{"texts": ["a"]', '{"text": "\\ud800"}', b'{"text": "\xff"}', "[" * 100000):

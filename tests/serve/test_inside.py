@@ -111,14 +111,14 @@ class Inside(ServerTest):
     def test_attention_that_a_model_lacks_is_refused(self):
         pair = {"model": "t", "source": "ein hund", "target": "a dog"}
         self.refused("/heed/attention", {**pair, "kind": "sideways"}, "kind")
-        self.refused("/heed/attention", {**pair, "layers": [2]}, None)
+        self.refused("/heed/attention", {**pair, "layers": [2]}, "layers")
         self.refused("/heed/attention", {**pair, "heads": [-1]}, "heads")
         self.refused("/heed/attention", {**pair, "heads": "0"}, "heads")
         self.refused("/heed/attention", {"model": "t", "source": "ein hund"}, "target")
-        self.refused("/heed/attention", {"model": "g", "text": "a dog", "kind": "cross"}, None)
-        self.refused("/heed/attention", {"model": "e", "text": "a dog", "kind": "decoder"}, None)
+        self.refused("/heed/attention", {"model": "g", "text": "a dog", "kind": "cross"}, "kind")
+        self.refused("/heed/attention", {"model": "e", "text": "a dog", "kind": "decoder"}, "kind")
         self.refused("/heed/attention", {"model": "e", "text": "a dog", "kind": "encoder", "what": 1}, "what")
-        self.assertIn("at most", self.refused("/heed/attention", {**pair, "source": "ein hund " * 100}, None))
+        self.assertIn("at most", self.refused("/heed/attention", {**pair, "source": "ein hund " * 100}, "source"))
 
     def test_next_tokens_have_the_probabilities_of_a_text_that_goes_on_so(self):
         answer = self.post("/heed/next", {"model": "g", "prompt": "a dog", "top": 10000})

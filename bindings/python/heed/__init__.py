@@ -27,13 +27,26 @@ from ._heed import (BudgetError, ConfigError, DeviceError, Encoder, Encoding, Er
 __all__ = ["BudgetError", "ConfigError", "DeviceError", "Encoder", "Encoding", "Error", "FormatError",
            "ForwardResult", "GenerationResult", "Generator", "InterruptedError", "IoError", "LossGradients",
            "NumericError", "PairForwardResult", "RankError", "Recipe", "Tokenizer", "TooLongError", "TranslationResult",
-           "Translator", "__version__", "bleu", "export_model", "import_model", "inspect", "plan", "quantize", "report",
+           "Translator", "__version__", "bleu", "export", "export_model", "import_model", "inspect", "plan", "quantize", "report",
            "similarity", "train", "weights"]
 
+
+export = export_model
 
 for _name in __all__:
     if isinstance(globals().get(_name), type):
         globals()[_name].__module__ = __name__  # where people find it
+
+
+def _embeddings(value, name):
+    import numpy
+    try:
+        array = numpy.asarray(value, numpy.float32)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name}: expected embeddings, a row or a table of numbers") from None
+    if array.ndim not in (1, 2):
+        raise ValueError(f"{name}: an array of {array.ndim} axes, expected a row or a table")
+    return array
 
 
 def similarity(a, b):
@@ -43,7 +56,9 @@ def similarity(a, b):
     0.7071
     """
     import numpy
-    a, b = numpy.asarray(a, numpy.float32), numpy.asarray(b, numpy.float32)
+    a, b = (_embeddings(value, name) for value, name in ((a, "a"), (b, "b")))
+    if a.shape[-1] != b.shape[-1]:
+        raise ValueError(f"b: embeddings of {b.shape[-1]} numbers, expected {a.shape[-1]} as in a")
     of_a, of_b = numpy.linalg.norm(a, axis=-1), numpy.linalg.norm(b, axis=-1)
     lengths = numpy.multiply.outer(of_a, of_b)
     return numpy.where(lengths > 0, (a @ b.T) / numpy.where(lengths > 0, lengths, 1), 0)

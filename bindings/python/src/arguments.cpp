@@ -23,6 +23,14 @@ std::string value_of(const py::handle& value, const char* name) {
   return {text, static_cast<size_t>(size)};
 }
 
+int64_t at_least(int64_t least, int64_t value, const char* name) {
+  if (value < least) {
+    throw py::value_error(std::string(name) + ": " + std::to_string(value) + ", expected " + std::to_string(least) +
+                          " or more");
+  }
+  return value;
+}
+
 bool is_list(const py::handle& value) {
   return py::isinstance<py::iterable>(value) && !py::isinstance<py::str>(value) && !py::isinstance<py::bytes>(value);
 }
@@ -69,6 +77,12 @@ py::object callable_or_none(const py::object& callback) {
     refuse_type("callback", "a callable", callback);
   }
   return callback;
+}
+
+void NamedArguments::take(const char* name, int64_t& to, int64_t least) {
+  if (const py::object value = object(name); !value.is_none()) {
+    to = at_least(least, value_of<int64_t>(value, name), name);
+  }
 }
 
 py::object NamedArguments::object(const char* name) {

@@ -53,6 +53,9 @@ std::optional<Value> value_or_none(const py::handle& value, const char* name) {
   return value.is_none() ? std::nullopt : std::optional(value_of<Value>(value, name));
 }
 
+// The value. ValueError, with the argument's name, for less than `least`.
+int64_t at_least(int64_t least, int64_t value, const char* name);
+
 // A text, or several: then results are lists, too.
 struct Texts {
   std::vector<std::string> all;
@@ -92,6 +95,8 @@ class NamedArguments {
       to = value_of<Value>(value, name);
     }
   }
+  // ValueError, with the argument's name, for less than `least`.
+  void take(const char* name, int64_t& to, int64_t least);
   py::object object(const char* name);  // None where it was not given
   // TypeError for an argument that was not taken, with the names of those that there are.
   void finish(const char* function) const;

@@ -83,10 +83,9 @@ class Held {
   std::unique_ptr<Handle> handle_;
 };
 
-// __reduce__ of a handle.
-inline void refuse_pickling(const py::object& self) {
-  throw py::type_error("cannot pickle " + std::string(py::str(py::type::of(self).attr("__name__"))) +
-                       ": it holds a model's memory and threads; open the model's directory in the other process");
+// What stands for __reduce__, with the reason.
+[[noreturn]] inline void refuse_pickling(const py::object& self, const char* why) {
+  throw py::type_error("cannot pickle " + std::string(py::str(py::type::of(self).attr("__name__"))) + ": " + why);
 }
 
 }  // namespace heed::python

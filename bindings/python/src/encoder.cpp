@@ -160,7 +160,8 @@ void add_encoder(py::module_& module) {
           [](const HeldEncoder& held, const py::object& texts, const py::object& top, const py::object& mask) {
             const Encoder& encoder = held.get();
             const Texts read = texts_of(texts, "texts");
-            const FillOptions options{.top = value_of<int>(top, "top"), .mask = value_of<std::string>(mask, "mask")};
+            const FillOptions options{.top = static_cast<int>(at_least(1, value_of<int>(top, "top"), "top")),
+                                      .mask = value_of<std::string>(mask, "mask")};
             std::vector<FilledText> found;
             run_call([&](const Interruption& interruption, std::stop_source&) {
               found = encoder.fill(read.all, options, text_name, {.interruption = interruption});

@@ -41,25 +41,28 @@ using HeldGenerator = Held<Generator>;
 GenerationOptions options_of(const Generator& generator, NamedArguments& arguments) {
   GenerationOptions options = generator.with_defaults();
   SamplingOptions& sampling = options.sampling;
-  arguments.take("max_new_tokens", options.max_tokens);
-  arguments.take("min_new_tokens", options.rules.min_length);
+  arguments.take("max_new_tokens", options.max_tokens, 1);
+  arguments.take("min_new_tokens", options.rules.min_length, 0);
   arguments.take("temperature", sampling.temperature);
-  arguments.take("top_k", sampling.top_k);
+  arguments.take("top_k", sampling.top_k, 0);
   arguments.take("top_p", sampling.top_p);
   arguments.take("min_p", sampling.min_p);
   arguments.take("repetition_penalty", sampling.repetition_penalty);
   arguments.take("presence_penalty", sampling.presence_penalty);
   arguments.take("frequency_penalty", sampling.frequency_penalty);
-  arguments.take("no_repeat_ngram_size", options.rules.no_repeat_ngram);
+  arguments.take("no_repeat_ngram_size", options.rules.no_repeat_ngram, 0);
   arguments.take("seed", sampling.seed);
-  arguments.take("num_return_sequences", options.samples);
-  arguments.take("beam_size", options.beam);
+  arguments.take("num_return_sequences", options.samples, 1);
+  arguments.take("beam_size", options.beam, 1);
   arguments.take("regex", options.regex);
   if (const py::object stop = arguments.object("stop"); !stop.is_none()) {
     options.stop = texts_of(stop, "stop").all;
   }
   if (const py::object choices = arguments.object("choices"); !choices.is_none()) {
     options.choices = list_of(choices, "choices");
+    if (options.choices.empty()) {
+      throw py::value_error("choices: there are none, expected at least one");
+    }
   }
   return options;
 }

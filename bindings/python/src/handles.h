@@ -14,7 +14,9 @@ void add_properties(py::class_<Held<Model>>& type) {
       .def_property_readonly("threads", [](const Handle& held) { return held.get().threads(); })
       .def_property_readonly("compute_type",
                              [](const Handle& held) { return std::string(name_of(held.get().precision())); })
-      .def("__reduce__", &refuse_pickling);
+      .def("__reduce__", [](const py::object& self) {
+        refuse_pickling(self, "it holds a model's memory and threads; open the model's directory in the other process");
+      });
 }
 
 // `compute` is given the request, and returns a TextAttention.

@@ -1,6 +1,7 @@
 #include "heed/tokenizer.h"
 
 #include "arguments.h"
+#include "calls.h"
 #include "parts.h"
 
 namespace heed::python {
@@ -55,17 +56,20 @@ void add_tokenizer(py::module_& module) {
              return std::make_shared<LoadedTokenizer>(file);
            }),
            py::arg("path"))
+      .def("__reduce__",
+           [](const py::object& self) {
+             refuse_pickling(self, "it holds tables that were read from its file; open the file in the other process");
+           })
       .def(
           "encode",
           [](const std::shared_ptr<LoadedTokenizer>& tokenizer, const py::object& texts) -> py::object {
             const Texts read = texts_of(texts, "texts");
             std::vector<Encoding> found;
-            {
-              const py::gil_scoped_release release;
-              for (size_t i = 0; i < read.all.size(); ++i) {
+            run_call([&](const Interruption& interruption, std::stop_source&) {
+              for (size_t i = 0; i < read.all.size() && !interruption.stop.stop_requested(); ++i) {
                 found.push_back(encoded(tokenizer, read.all[i], "texts[" + std::to_string(i) + "]"));
               }
-            }
+            });
             return read.is_single ? py::cast(std::move(found.front())) : py::cast(std::move(found));
           },
           "An Encoding of a str, or a list of them.", py::arg("texts"))
@@ -78,7 +82,12 @@ void add_tokenizer(py::module_& module) {
       .def(
           "id_to_token",
           [](const LoadedTokenizer& tokenizer, const py::object& id) {
-            return tokenizer.piece(value_of<int32_t>(id, "id"));
+            const auto number = value_of<int32_t>(id, "id");
+            if (number < 0 || number >= tokenizer.summary().vocabulary) {
+              throw py::value_error("id: " + std::to_string(number) + ", expected 0 to " +
+                                    std::to_string(tokenizer.summary().vocabulary - 1));
+            }
+            return tokenizer.piece(number);
           },
           py::arg("id"))
       .def(

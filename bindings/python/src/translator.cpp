@@ -61,12 +61,12 @@ Options options_of(const Translator& translator, size_t lines, const py::kwargs&
   Options options{.search = translator.with_defaults()};
   TranslationOptions& search = options.search;
   NamedArguments arguments(given);
-  arguments.take("beam_size", search.beam);
-  arguments.take("num_hypotheses", search.n_best);
+  arguments.take("beam_size", search.beam, 1);
+  arguments.take("num_hypotheses", search.n_best, 1);
   arguments.take("length_penalty", search.length_penalty);
-  arguments.take("max_length", search.max_length);
-  arguments.take("min_length", search.rules.min_length);
-  arguments.take("no_repeat_ngram_size", search.rules.no_repeat_ngram);
+  arguments.take("max_length", search.max_length, 0);
+  arguments.take("min_length", search.rules.min_length, 0);
+  arguments.take("no_repeat_ngram_size", search.rules.no_repeat_ngram, 0);
   arguments.take("repetition_penalty", search.repetition_penalty);
   arguments.take("coverage_penalty", search.coverage_penalty);
   arguments.take("source_language", search.languages.source);
@@ -249,6 +249,10 @@ void add_translator(py::module_& module) {
           [](const HeldTranslator& held, const py::object& sources, const py::object& targets) {
             const Translator& translator = held.get();
             const Texts from = texts_of(sources, "sources"), to = texts_of(targets, "targets");
+            if (from.is_single != to.is_single) {
+              refuse_type("targets", from.is_single ? "a str, as sources are" : "a list of str, as sources are",
+                          targets);
+            }
             if (from.all.size() != to.all.size()) {
               throw py::value_error("targets: " + std::to_string(to.all.size()) + " for " +
                                     std::to_string(from.all.size()) + " sources");

@@ -1,8 +1,27 @@
 #include "api/writing/draft_model.h"
 
+#include <charconv>
+
 #include "api/writing/same_vocabulary.h"
 
 namespace heed {
+
+DraftOptions drafts_named(const std::string& text, std::string_view where) {
+  constexpr std::string_view kLayers = "layers:";
+  if (text == "prompt") {
+    return {.by = Drafts::prompt};
+  }
+  if (!text.starts_with(kLayers)) {
+    require<ConfigError>(!text.empty(), where, "expected a model directory, prompt or layers:N");
+    return {.by = Drafts::model, .model = text};
+  }
+  const std::string_view number = std::string_view(text).substr(kLayers.size());
+  DraftOptions options{.by = Drafts::layers};
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), options.layers);
+  require<ConfigError>(error == std::errc() && end == number.data() + number.size(), where,
+                       "'{}' in {} is not an integer", number, text);
+  return options;
+}
 
 LoadedDraft::LoadedDraft(const DraftOptions& options, const LoadedEnsemble& targets, Backend& backend, DType storage) {
   if (options.by == Drafts::none) {

@@ -11,25 +11,15 @@ namespace {
 
 constexpr int64_t kStepsToCompare = 32;  // before that the first steps, which are slower, count for too much
 
-constexpr std::string_view kLayers = "layers:";
-
 Option what_drafts(DraftOptions& options) {
   Option made =
       option("--draft DIR|prompt|layers:N", options.model,
              "draft tokens, which the model then checks together: with a smaller model, from the text so far, "
              "or with the model's first N layers; changes only the speed");
   made.set = [&options](const std::string& text) {
-    if (text == "prompt") {
-      options.by = Drafts::prompt;
-    } else if (text.starts_with(kLayers)) {
-      options.by = Drafts::layers;
-      option("--draft layers:N", options.layers, "").set(text.substr(kLayers.size()));
-    } else if (text.empty()) {
-      throw ConfigError("--draft: expected a model directory, prompt or layers:N");
-    } else {
-      options.by = Drafts::model;
-      options.model = text;
-    }
+    const int64_t tokens = options.tokens;
+    options = drafts_named(text, "--draft");
+    options.tokens = tokens;
   };
   return made;
 }

@@ -18,6 +18,9 @@ constexpr std::array<Names, 2> kOptions{{{"n", "samples"}, {"likeliest tokens", 
 constexpr std::array<Names, 4> kValues{
     {{"logit bias", "logit_bias"}, {"stop text", "stop"}, {"regular expression", "regex"}, {"forced texts", "force"}}};
 
+// Fields that the library calls by the same name.
+constexpr std::array<std::string_view, 6> kSameNames{"layers", "heads", "kind", "source", "target", "text"};
+
 std::string field_of(const std::string& option) {
   const auto known = std::ranges::find(kOptions, option, &Names::first);
   std::string name(known == kOptions.end() ? std::string_view(option) : known->second);
@@ -44,7 +47,7 @@ std::optional<NamedField> in_words_of_fields(const Error& error) {
   const std::string_view message = error.what();
   const size_t end = std::min(message.find(": "), message.size());
   const std::string_view what = message.substr(0, end);
-  if (is_of_list(what)) {
+  if (is_of_list(what) || std::ranges::find(kSameNames, what) != kSameNames.end()) {
     return NamedField{std::string(what), std::string(message)};
   }
   const auto known = std::ranges::find(kValues, what, &Names::first);

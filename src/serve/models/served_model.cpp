@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/errors.h"
 #include "serve/request_error.h"
 
 namespace heed::serve {
@@ -39,6 +40,8 @@ ServedModel::ServedModel(ModelSettings settings)
     generator_.emplace(directory, settings_.inference, settings_.drafts);
     chat_ = chat_format(directory);
   } else {
+    require<ConfigError>(settings_.drafts.by == Drafts::none, settings_.name,
+                         "has drafts, but an encoder writes nothing");
     encoder_ = std::make_unique<Encoder>(directory, settings_.inference);
   }
   bytes_ = bytes_of_files(directory);

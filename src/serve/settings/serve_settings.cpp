@@ -57,6 +57,25 @@ Setting threads_setting(int& threads) {
           .show = [&threads] { return fmt::format("{}", threads); }};
 }
 
+Setting draft_setting(DraftOptions& drafts) {
+  return {.name = "draft",
+          .type = SettingType::text,
+          .set =
+              [&drafts](const std::string& where, const SettingValue& value) {
+                const int64_t tokens = drafts.tokens;
+                const auto& text = std::get<std::string>(value);
+                drafts = text.empty() ? DraftOptions{} : drafts_named(text, where);
+                drafts.tokens = tokens;
+              },
+          .show =
+              [&drafts] {
+                return fmt::format("\"{}\"", drafts.by == Drafts::none     ? ""
+                                             : drafts.by == Drafts::prompt ? "prompt"
+                                             : drafts.by == Drafts::layers ? fmt::format("layers:{}", drafts.layers)
+                                                                           : drafts.model);
+              }};
+}
+
 SettingTable model_table(ModelSettings& model) {
   return {
       .name = fmt::format("{}.{}", kModelGroup, model.name),
@@ -65,7 +84,8 @@ SettingTable model_table(ModelSettings& model) {
                    threads_setting(model.inference.threads), setting("ensemble", model.inference.ensemble),
                    setting("prefix_bytes", model.inference.prefix_bytes), setting("shortlist", model.shortlist),
                    setting("source_language", model.source_language), setting("target_language", model.target_language),
-                   setting("languages", model.languages), setting("beam", model.beam)},
+                   setting("languages", model.languages), setting("beam", model.beam), draft_setting(model.drafts),
+                   setting("draft_tokens", model.drafts.tokens)},
       .foreign = {}};
 }
 
@@ -173,6 +193,7 @@ ServeSettings read_serve_settings(const std::string& path) {
     require_option(model.beam >= 0 && model.beam <= 1024, path, "beam", model.beam, "0 to 1024");
     model.directory = beside(path, model.directory);
     model.shortlist = beside(path, model.shortlist);
+    model.drafts.model = beside(path, model.drafts.model);
     for (std::string& other : model.inference.ensemble) {
       other = beside(path, other);
     }

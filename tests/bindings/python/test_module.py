@@ -100,7 +100,7 @@ class Translating(ModuleTest):
                 (lambda: translate("a", beam_size=2**70), TypeError, "beam_size"),
                 (lambda: translate("a", beam_size=True), TypeError, "beam_size"),
                 (lambda: translate("a", return_attention=1), TypeError, "return_attention"),
-                (lambda: translate("a", beam_size=0), ValueError, "beam is 0"),
+                (lambda: translate("a", beam_size=0), ValueError, "beam_size: 0, expected 1 or more"),
                 (lambda: translate("a", beams=4), TypeError, "beams", "beam_size"),
                 (lambda: translate("a", callback=3), TypeError, "callback"),
                 (lambda: translate(["a", "b"], target_prefix=["c"]), ValueError, "target_prefix", "1 for 2"),
@@ -114,6 +114,22 @@ class Translating(ModuleTest):
                 (lambda: heed.Translator(self.translator_path, threads=-1), ValueError, "threads")]:
             self.refused(call, error, *mentions)
 
+
+    def test_numbers_and_lists_that_make_no_sense_are_named(self):
+        for name, value in (("beam_size", 0), ("num_hypotheses", 0), ("max_length", -1), ("min_length", -1),
+                            ("no_repeat_ngram_size", -1)):
+            self.refused(lambda: self.translator.translate("a", **{name: value}), ValueError, f"{name}: {value}, expected")
+        for name, value in (("max_new_tokens", 0), ("min_new_tokens", -1), ("top_k", -1), ("num_return_sequences", 0),
+                            ("beam_size", 0)):
+            self.refused(lambda: self.generator.generate("a", **{name: value}), ValueError, f"{name}: {value}, expected")
+        self.refused(lambda: self.generator.generate("a", choices=[]), ValueError, "choices: ")
+        self.refused(lambda: self.translator.score("a", ["b"]), TypeError, "targets: expected a str")
+        self.refused(lambda: self.translator.score(["a"], "b"), TypeError, "targets: expected a list of str")
+        self.refused(lambda: heed.Encoder(self.encoder_path).fill("a", top=0), ValueError, "top: 0, expected 1")
+        self.refused(lambda: heed.similarity("a", [1.0]), TypeError, "a: expected embeddings")
+        self.refused(lambda: heed.similarity([1.0], None), (TypeError, ValueError), "b: ")
+        self.refused(lambda: heed.similarity([1.0], [[[1.0]]]), ValueError, "b: an array of 3 axes")
+        self.refused(lambda: heed.similarity([1.0, 2.0], [1.0]), ValueError, "b: embeddings of 1 numbers, expected 2")
 
     def test_a_lone_surrogate_is_refused_with_the_argument_and_its_number(self):
         generator, encoder = self.generator, heed.Encoder(self.encoder_path)
@@ -236,6 +252,8 @@ class Reading(ModuleTest):
         self.assertEqual(tokenizer.decode(encoding.ids), "ein Hund")
         self.assertEqual([tokenizer.token_to_id(token) for token in encoding.tokens], encoding.ids)
         self.assertEqual([len(one) for one in tokenizer.encode(["ein", ""])], [len(tokenizer.encode("ein")), 0])
+        for number in (-1, tokenizer.vocabulary_size):
+            self.refused(lambda: tokenizer.id_to_token(number), ValueError, f"id: {number}, expected 0 to")
 
 
     def test_offsets_count_characters_of_the_text(self):
@@ -348,8 +366,9 @@ class Training(ModuleTest):
 
 class Processes(ModuleTest):
     def test_handles_cannot_be_pickled(self):
-        for handle in (self.translator, self.generator):
-            self.refused(lambda handle=handle: pickle.dumps(handle), TypeError, "cannot pickle")
+        tokenizer = heed.Tokenizer(next(self.translator_path.glob("source.tokenizer")))
+        for handle in (self.translator, self.generator, heed.Encoder(self.encoder_path), tokenizer):
+            self.refused(lambda handle=handle: pickle.dumps(handle), TypeError, "cannot pickle", "in the other process")
 
     def test_a_child_says_that_it_has_no_model(self):
         reading, writing = os.pipe()
@@ -410,6 +429,18 @@ class Processes(ModuleTest):
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.communicate(timeout=30)[0], "stopped\n")
         self.assertEqual(process.returncode, 0)
+
+    def test_an_interrupt_ends_the_encoding_of_many_texts(self):
+        program = ("import heed, sys\ntokenizer = heed.Tokenizer(sys.argv[1])\ntexts = ['ein Hund läuft'] * 10**7\n"
+                   "print('ready', flush=True)\ntry:\n    tokenizer.encode(texts)\nexcept KeyboardInterrupt:\n    print('stopped')\n")
+        path = next(self.translator_path.glob("source.tokenizer"))
+        process = subprocess.Popen([sys.executable, "-c", program, path], stdout=subprocess.PIPE, text=True)
+        self.assertEqual(process.stdout.readline(), "ready\n")
+        time.sleep(2.0)
+        begin = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.communicate(timeout=60)[0], "stopped\n")
+        self.assertLess(time.monotonic() - begin, 10.0)
 
 
 class Package(unittest.TestCase):

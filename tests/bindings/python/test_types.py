@@ -17,6 +17,8 @@ found = heed.Generator("m").forward(1.5)
 offsets: list[int] = heed.Tokenizer("t").encode("a").offsets
 heed.Recipe({}).save(3)
 heed.plan(3)
+heed.Translator("m").translate("a", beam_size="x")
+heed.Generator("m").generate("a", nonsense=3)
 """
 
 
@@ -41,7 +43,7 @@ class Types(unittest.TestCase):
         with open(file, "w", encoding="utf-8") as opened:
             opened.write(WRONG)
         shown = self.check(file).stdout
-        for line in range(3, 9):
+        for line in range(3, 11):
             self.assertIn(f"wrong.py:{line}: error", shown)
 
 

@@ -24,6 +24,12 @@ print(heed.__version__, round(heed.bleu(['A b c d'], ['a b c d'], lowercase=True
 print(json.dumps([(one.ids, one.offsets) for tokenizer in tokenizers for one in tokenizer.encode(texts)]))
 """
 
+TRANSLATE = """
+import heed, sys
+print(heed.__file__)
+print(heed.Translator(sys.argv[1]).translate("ein Hund"))
+"""
+
 
 def make_tokenizers(folder):
     text = folder / "text"
@@ -62,6 +68,25 @@ class Wheel(unittest.TestCase):
                      for package in (path / "site", pathlib.Path(PACKAGE).parent)]
             self.assertEqual(found[0].splitlines()[0], f"{VERSION} 100.0")
             self.assertEqual(*found)
+
+    def test_pip_installs_it_in_a_new_environment_where_it_opens_a_model(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder)
+            subprocess.run([sys.executable, MAKE_WHEEL, PACKAGE, VERSION, path], stdout=subprocess.DEVNULL, check=True)
+            wheel, = path.glob("heed-*.whl")
+            # numpy is the system's.
+            subprocess.run([sys.executable, "-m", "venv", "--system-site-packages", path / "venv"], check=True)
+            python = path / "venv/bin/python"
+            subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", wheel], check=True)
+            subprocess.run([os.environ["HEED_MAKE_MODEL"], path / "model"], check=True)
+            environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+            shown = subprocess.run([python, "-c", TRANSLATE, path / "model"], env=environment, cwd=path, text=True,
+                                   stdout=subprocess.PIPE, check=True).stdout
+            file, text = shown.split("\n")[:2]
+            self.assertTrue(file.startswith(str(path / "venv")), file)
+            expected = subprocess.run([os.environ["HEED_BINARY"], "translate", "--model", path / "model"], input="ein Hund\n",
+                                      text=True, stdout=subprocess.PIPE, check=True).stdout
+            self.assertEqual(text + "\n", expected)
 
 
 if __name__ == "__main__":

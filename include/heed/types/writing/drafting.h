@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace heed {
 
@@ -21,6 +22,9 @@ struct DraftOptions {
   // do not pay, there are none.
   int64_t tokens = 0;
 };
+
+// "prompt", "layers:2", or a model's directory. ConfigError, which begins with `where`, for anything else.
+DraftOptions drafts_named(const std::string& text, std::string_view where);
 
 // What drafts have done. Steps that read a prompt are left out. The counts depend on how long steps took, unless
 // DraftOptions::tokens is given.

@@ -3,6 +3,7 @@
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -19,13 +20,30 @@ def start(ranks, *words, environment=None, mpirun=()):
                             env={**os.environ, "LC_ALL": "C", "HEED_MPI": str(PLUGIN), **(environment or {})})
 
 
+class UnknownStatus:
+    """Equal to every status, and to none."""
+
+    def __eq__(self, other):
+        return True
+
+    def __ne__(self, other):
+        return True
+
+
+def status_of(job, err):
+    """mpirun's, which has that of the ranks. Debian's sometimes crashes as it ends, when all ranks have ended: then it
+    is not known."""
+    crashed = job.returncode == -signal.SIGSEGV and "PMIx_server_finalize" in err
+    return UnknownStatus() if crashed else job.returncode
+
+
 def ended(job, timeout=100):
     try:
         out, err = job.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:
         job.terminate()
         raise
-    return job.returncode, out, err
+    return status_of(job, err), out, err
 
 
 def lines_of_heed(err):

@@ -56,7 +56,8 @@ class Heed(ServerTest):
     def test_drafts_of_the_settings_change_no_text(self):
         with tempfile.NamedTemporaryFile("w", suffix=".toml") as settings:
             for name, draft in (("plain", ""), ("prompt", "prompt"), ("smaller", str(self.made / "lm"))):
-                settings.write(f'[model.{name}]\npath = "{self.made / "lm"}"\ndraft = "{draft}"\ndraft_tokens = 4\n')
+                settings.write(f'[model.{name}]\npath = "{self.made / "lm"}"\n')
+                settings.write(f'draft = "{draft}"\ndraft_tokens = 4\n' if draft else "")
             settings.write(f'[model.t]\npath = "{self.made / "t"}"\ndraft = "layers:1"\n')
             settings.flush()
             server = Server("--config", settings.name)
@@ -72,7 +73,8 @@ class Heed(ServerTest):
         for lines, mentions in ((f'path = "{self.made / "e"}"\ndraft = "prompt"', "an encoder writes nothing"),
                                 (f'path = "{self.made / "lm"}"\ndraft = "layers:x"', "not an integer"),
                                 (f'path = "{self.made / "lm"}"\ndraft = "layers:9"', "draft layers is 9"),
-                                (f'path = "{self.made / "lm"}"\ndraft = "{self.made / "t"}"', "t")):
+                                (f'path = "{self.made / "lm"}"\ndraft_tokens = 4', "no effect without a draft"),
+                                (f'path = "{self.made / "lm"}"\ndraft = "{self.made / "t"}"', "holds an encoder-decoder")):
             with tempfile.NamedTemporaryFile("w", suffix=".toml") as settings:
                 settings.write("[model.m]\n" + lines + "\n")
                 settings.flush()

@@ -27,8 +27,8 @@ from ._heed import (BudgetError, ConfigError, DeviceError, Encoder, Encoding, Er
 __all__ = ["BudgetError", "ConfigError", "DeviceError", "Encoder", "Encoding", "Error", "FormatError",
            "ForwardResult", "GenerationResult", "Generator", "InterruptedError", "IoError", "LossGradients",
            "NumericError", "PairForwardResult", "RankError", "Recipe", "Tokenizer", "TooLongError", "TranslationResult",
-           "Translator", "__version__", "bleu", "export", "export_model", "import_model", "inspect", "plan", "quantize", "report",
-           "similarity", "train", "weights"]
+           "Translator", "__version__", "bleu", "export", "export_model", "import_model", "inspect", "plan", "quantize",
+           "report", "similarity", "train", "weights"]
 
 
 export = export_model

@@ -133,7 +133,8 @@ class Generator:
                  temperature: float = ..., top_k: int = ..., top_p: float = ..., min_p: float = ...,
                  repetition_penalty: float = ..., presence_penalty: float = ..., frequency_penalty: float = ...,
                  no_repeat_ngram_size: int = ..., seed: int = ..., num_return_sequences: int = ...,
-                 beam_size: int = ..., stop: str | Sequence[str] = ..., regex: str = ..., choices: Sequence[str] = ...) -> Iterator[str]: ...
+                 beam_size: int = ..., stop: str | Sequence[str] = ..., regex: str = ..., choices: Sequence[str] = ...
+               ) -> Iterator[str]: ...
     def chat(self, messages: Iterable[Mapping[str, str]], *, max_new_tokens: int = ..., min_new_tokens: int = ...,
                  temperature: float = ..., top_k: int = ..., top_p: float = ..., min_p: float = ...,
                  repetition_penalty: float = ..., presence_penalty: float = ..., frequency_penalty: float = ...,

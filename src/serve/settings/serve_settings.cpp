@@ -191,6 +191,8 @@ ServeSettings read_serve_settings(const std::string& path) {
   for (ModelSettings& model : settings.models) {
     require<ConfigError>(!model.directory.empty(), path, "[model.{}] has no path", model.name);
     require_option(model.beam >= 0 && model.beam <= 1024, path, "beam", model.beam, "0 to 1024");
+    require<ConfigError>(model.drafts.by != Drafts::none || model.drafts.tokens == 0, path,
+                         "[model.{}] has draft_tokens, which have no effect without a draft", model.name);
     model.directory = beside(path, model.directory);
     model.shortlist = beside(path, model.shortlist);
     model.drafts.model = beside(path, model.drafts.model);

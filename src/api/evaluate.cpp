@@ -80,11 +80,15 @@ TranslationScores score_translations(const TranslationTexts& texts, const Transl
   const LetterCase letters = options.letters;
   TranslationScores scores;
   scores.sentences = static_cast<int64_t>(texts.hypotheses.size());
-  const auto bleu_of = [&](Lines lines) { return bleu_statistics(lines, texts.references, letters); };
+  const auto bleu_of = [&](Lines lines) {
+    return bleu_statistics(lines, texts.references, letters, options.interruption);
+  };
   scores.bleu = bleu(score_with("BLEU", texts, options, scores.comparisons, bleu_of,
                                 [](const BleuStatistics& s) { return bleu(s).score; }));
   const auto score_chrf = [&](std::string_view name, WordOrder words) {
-    const auto statistics_of = [&](Lines lines) { return chrf_statistics(lines, texts.references, words, letters); };
+    const auto statistics_of = [&](Lines lines) {
+      return chrf_statistics(lines, texts.references, words, letters, options.interruption);
+    };
     return chrf(score_with(name, texts, options, scores.comparisons, statistics_of,
                            [](const ChrfStatistics& s) { return chrf(s); }));
   };

@@ -49,7 +49,7 @@ struct ReadModel {
         tokenizers(load_tokenizers(folder, description)),
         weights(open_weights(folder, description.config, BlocksAs::floats)) {}
 
-  ExportedModel exported(const TensorFile* integers = nullptr) const {
+  ExportedModel exported(const ExportOptions& options, const TensorFile* integers = nullptr) const {
     for (const auto& tokenizer : tokenizers) {
       const auto* const of_file = dynamic_cast<const HuggingFaceTokenizer*>(tokenizer.get());
       require<ConfigError>(of_file == nullptr || !of_file->has_merge_steps(), folder.path.string(),
@@ -65,7 +65,8 @@ struct ReadModel {
             .prompts = description.prompts,
             .chat_template = chat_template_text(folder),
             .weights = *weights,
-            .integers = integers};
+            .integers = integers,
+            .interruption = options.interruption};
   }
 };
 
@@ -79,7 +80,7 @@ std::optional<StoredType> float_type(const std::string& name) {
 ExportSummary export_gguf(const ReadModel& read, const ExportOptions& options) {
   const GgufType type = options.type.empty() ? GgufType::f16 : value_named("--type", options.type, kGgufTypeNames);
   const auto integers = open_weights(read.folder, read.description.config, BlocksAs::stored);
-  const ExportedModel model = read.exported(integers.get());
+  const ExportedModel model = read.exported(options, integers.get());
   require_gguf_form(model);
   require_exact(*read.weights, read.description.config);
   return write_gguf_model(model, options.output, type);
@@ -87,7 +88,7 @@ ExportSummary export_gguf(const ReadModel& read, const ExportOptions& options) {
 
 ExportSummary export_huggingface(const ReadModel& read, const ExportOptions& options) {
   const std::optional<StoredType> type = float_type(options.type);
-  const ExportedModel model = read.exported();
+  const ExportedModel model = read.exported(options);
   const ModelFolder to{options.output};
   require_huggingface_form(model);
   require_exact(*read.weights, read.description.config);
@@ -111,7 +112,7 @@ ExportSummary export_ctranslate2(const ReadModel& read, const ExportOptions& opt
   require_exact(*read.weights, read.description.config);
   require_no_model(to);
   NewFolder folder(to.path);
-  ExportSummary summary = write_ctranslate2_model(read.exported(), to.path, type);
+  ExportSummary summary = write_ctranslate2_model(read.exported(options), to.path, type);
   folder.keep();
   return summary;
 }

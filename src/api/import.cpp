@@ -5,7 +5,7 @@
 namespace heed {
 
 ImportedModel import_model(const ImportOptions& options) {
-  return write_imported_model(options.source, ModelFolder{options.output});
+  return write_imported_model(options.source, ModelFolder{options.output}, options.interruption);
 }
 
 }  // namespace heed

@@ -24,7 +24,8 @@ QuantizedWeights quantize(const QuantizeOptions& options) {
                           .use = report.page.empty() ? CalibrationUse::types : CalibrationUse::inputs,
                           .group = options.group,
                           .calibration = {options.calibration, options.calibration_target},
-                          .threads = threads});
+                          .threads = threads,
+                          .interruption = options.interruption});
   QuantizedWeights& result = written.weights;
   if (before) {
     const auto after = measure_quality(options.output, model, report, threads);

@@ -166,7 +166,8 @@ std::vector<TextReader::CallBatch> TextReader::next_batch() {
   std::vector<CallBatch> taken;
   const int64_t share = ceil_div(waiting_tokens_, lanes_.count());
   const int64_t most = std::clamp(share, kFewestTokens, kBatchTokens);
-  for (int64_t tokens = 0; !waiting_.empty();) {
+  int64_t tokens = 0;
+  while (!waiting_.empty()) {
     Call& call = waiting_.next();
     const Texts& batch = call.batches[call.next];
     const int64_t more = tokens_of(call.texts, batch);
@@ -178,11 +179,12 @@ std::vector<TextReader::CallBatch> TextReader::next_batch() {
     waiting_tokens_ -= more;
     workload_.waiting -= std::ssize(batch);
     workload_.running += std::ssize(batch);
-    workload_.tokens += more;
     waiting_.end_turn(++call.next < call.batches.size() ? FairQueue<Call>::After::waits
                                                         : FairQueue<Call>::After::leaves);
   }
-  workload_.steps += taken.empty() ? 0 : 1;
+  if (tokens > 0) {
+    workload_.count_step(tokens);
+  }
   return taken;
 }
 

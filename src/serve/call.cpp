@@ -151,6 +151,12 @@ void Call::count_token(size_t text) {
   last = now;
 }
 
+void Call::observe_first_token(std::optional<std::chrono::steady_clock::time_point> when) {
+  if (when) {
+    state_.metrics.observe(Latency::first_token, model_name_, Seconds(*when - exchange_->began()).count());
+  }
+}
+
 void Call::count(int64_t read, int64_t written) {
   read_ += read;
   written_ += written;

@@ -67,6 +67,8 @@ class Call {
   // but only one at a time.
   void count_token(size_t text);
   void count(int64_t read, int64_t written);
+  // Records when a text's first token was there, if there was one, where tokens are not counted one by one.
+  void observe_first_token(std::optional<std::chrono::steady_clock::time_point> when);
 
   void answer(const Json& body, unsigned status = 200);
   // Events of a stream, with a name or without: the first one begins the answer.

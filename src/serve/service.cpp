@@ -8,7 +8,7 @@
 
 #include "base/errors.h"
 #include "serve/libretranslate/request_fields.h"
-#include "serve/operation/model_gauges.h"
+#include "serve/operation/model_readings.h"
 #include "serve/page/page_files.h"
 #include "serve/routes.h"
 #include "serve/system/system_service.h"
@@ -407,11 +407,12 @@ void Service::log(const Exchange& exchange, const LogEntry& entry) {
 }
 
 std::string Service::metrics() const {
-  std::vector<Metrics::Gauge> gauges{
-      {"heed_connections", "Open connections", "", static_cast<double>(http_.connections())},
-      {"heed_requests", "Requests that are waiting or being answered", "", static_cast<double>(threads_.working())}};
-  add_model_gauges(models_.list(), gauges);
-  return metrics_.text(gauges);
+  Metrics::Readings readings{
+      .gauges = {
+          {"heed_connections", "Open connections", "", static_cast<double>(http_.connections())},
+          {"heed_requests", "Requests that are waiting or being answered", "", static_cast<double>(threads_.working())}}};
+  add_model_readings(models_.list(), readings);
+  return metrics_.text(readings);
 }
 
 }  // namespace heed::serve

@@ -98,13 +98,17 @@ TEST(Metrics, HistogramsAndLabels) {
   metrics.count_request("heed", "a\"b\\", 200);
   metrics.observe(Latency::whole, "m", 0.03);
   metrics.observe(Latency::whole, "m", 100.0);
-  const std::string text = metrics.text({{"heed_x", "A value", "", 2.0}});
+  const std::string text = metrics.text({.gauges = {{"heed_x", "A value", "", 2.0}},
+                                         .distributions = {{"heed_y", "Sizes", {1.0, 2.0}, {{"m", {{3, 0, 4}, 50.0}}}}}});
   for (const char* const line : {"heed_requests_total{interface=\"heed\",model=\"a\\\"b\\\\\",status=\"200\"} 1\n",
                                  "heed_request_seconds_bucket{model=\"m\",le=\"0.025\"} 0\n",
                                  "heed_request_seconds_bucket{model=\"m\",le=\"0.05\"} 1\n",
                                  "heed_request_seconds_bucket{model=\"m\",le=\"60\"} 1\n",
                                  "heed_request_seconds_bucket{model=\"m\",le=\"+Inf\"} 2\n",
-                                 "heed_request_seconds_count{model=\"m\"} 2\n", "# TYPE heed_x gauge\nheed_x 2\n"}) {
+                                 "heed_request_seconds_count{model=\"m\"} 2\n", "# TYPE heed_x gauge\nheed_x 2\n",
+                                 "# TYPE heed_y histogram\nheed_y_bucket{model=\"m\",le=\"1\"} 3\n"
+                                 "heed_y_bucket{model=\"m\",le=\"2\"} 3\nheed_y_bucket{model=\"m\",le=\"+Inf\"} 7\n"
+                                 "heed_y_sum{model=\"m\"} 50\nheed_y_count{model=\"m\"} 7\n"}) {
     EXPECT_THAT(text, HasSubstr(line));
   }
 }

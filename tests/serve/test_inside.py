@@ -2,6 +2,7 @@
 
 import array
 import base64
+import json
 import math
 import os
 import pathlib
@@ -160,6 +161,31 @@ class Inside(ServerTest):
             self.assertEqual([token["piece"] for token in translation["each"]], paths[step, rank][0])
             self.assertEqual(steps[step][rank]["fate"], "ended")
             self.assertAlmostEqual(steps[step][rank]["score"], translation["score"], places=5)
+
+    def test_steps_are_streamed_before_the_translation(self):
+        for options in ({}, {"beam": 3, "n_best": 2}, {"beam": 2, "prefix": "a dog"}, {"beam": 4, "groups": 2}):
+            fields = {"model": "t", "texts": ["ein hund läuft", "eine frau", ""], "trace": True, **options}
+            whole = self.post("/heed/translate", fields)
+            events = [json.loads(event) for event in self.server.events("/heed/translate", {**fields, "stream": True})]
+            self.assertEqual(events[-1], whole)
+            for number, line in enumerate(whole["lines"]):
+                of_line = [event for event in events[:-1] if event["line"] == number]
+                self.assertEqual([event["step"] for event in of_line if "step" in event], line["steps"])
+                kinds = [next(kind for kind in ("step", "translations", "text") if kind in event) for event in of_line]
+                self.assertGreater(kinds.index("translations"), max((i for i, kind in enumerate(kinds) if kind == "step"),
+                                                                   default=-1))
+
+    def test_maps_and_next_tokens_are_streamed(self):
+        for fields in ({"model": "t", "source": "ein hund läuft", "target": "a dog runs", "kind": "cross", "norms": True},
+                       {"model": "g", "text": "a dog", "kind": "decoder", "heads": [1, 3]},
+                       {"model": "e", "text": "a dog", "kind": "encoder", "at_most": 2}):
+            whole = self.post("/heed/attention", fields)
+            *maps, last = (json.loads(event) for event in self.server.events("/heed/attention", {**fields, "stream": True}))
+            self.assertEqual(last, whole)
+            self.assertEqual([event["map"] for event in maps], whole["maps"])
+        fields = {"model": "g", "prompt": "a dog", "top": 3}
+        events = [json.loads(event) for event in self.server.events("/heed/next", {**fields, "stream": True})]
+        self.assertEqual(events, [self.post("/heed/next", fields)])
 
     def test_the_steps_of_groups_and_of_alternatives_are_listed(self):
         for more in ({"beam": 4, "groups": 2, "n_best": 2}, {"beam": 1, "alternatives": 3}):

@@ -365,6 +365,37 @@ path = "{self.other}"
         self.assertEqual(server.post("/heed/translate", {"model": "a", "text": "ein hund"})[0], 200)
         self.assertEqual(loaded(), {"a": True, "b": False})
 
+    def test_a_model_beyond_the_memory_is_refused_before_it_is_read(self):
+        size = sum(file.stat().st_size for file in self.translator.iterdir() if file.is_file())
+        large = self.path / "large"
+        shutil.copytree(self.other, large)
+        (large / "more").write_bytes(bytes(2 * size))
+        (large / "model.safetensors").write_bytes(b"damaged")
+        settings = """
+[limits]
+model_bytes = {limit}
+[model.a]
+path = "{first}"
+{more}
+[key.admin]
+secret = "{key}"
+administers = true
+"""
+        known = {"first": self.translator, "key": ADMIN}
+        server = self.serve("--config", self.config(settings.format(limit=size * 3 // 2, more="", **known)))
+        key = {"Authorization": "Bearer " + ADMIN}
+        status, answer = server.post("/heed/models", {"name": "large", "path": str(large)}, key)
+        self.assertEqual((status, answer["error"]["field"]), (507, "model"), answer)
+        self.assertIn("bytes, but all models together may have", answer["error"]["message"])
+        models, = json.loads(server.get("/heed/models", key)[1])["models"]
+        self.assertEqual((models["name"], models["loaded"]), ("a", True), "nothing made room")
+        # What a model needs beside its own files counts too.
+        for more in (f'ensemble = ["{self.other}"]', f'draft = "{self.other}"'):
+            config = self.config(settings.format(limit=size * 3 // 2, more=more, **known))
+            refused = heed_cli.heed("serve", "--config", config)
+            self.assertEqual(refused.returncode, 2)
+            self.assertRegex(refused.stderr, "^heed: [^\\n]*all models together may have[^\\n]*\\n$")
+
     def test_the_access_log_has_a_line_for_each_request(self):
         log = self.path / "log"
         server = self.serve("--model", f"t={self.translator}", "--access-log", log)

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@ inline constexpr std::array<NamedValue<AttentionKind>, 3> kAttentionKindNames{
 // Whether maps also have the lengths of the weighted values: the weight of a short vector adds little.
 enum class AttentionNorms : uint8_t { left_out, computed };
 
+struct AttentionMap;
+
 struct AttentionRequest {
   AttentionKind kind = AttentionKind::encoder;
   std::vector<int64_t> layers = {}, heads = {};  // from 0; empty: all
@@ -29,6 +32,9 @@ struct AttentionRequest {
   int64_t at_most = 0;
   Interruption interruption = {};  // takes effect between two layers
   Sharing sharing = {};
+  // Is told of each map as soon as it is there, on any thread, in the order in which all are returned. It should return
+  // soon, and must not call the model; what it throws ends the call.
+  std::function<void(const AttentionMap& map)> on_map = {};
 };
 
 // Row by row: how much each token of the rows attends to each of the columns.

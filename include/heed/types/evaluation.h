@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "heed/types/interruption.h"
 #include "heed/types/letter_case.h"
 
 namespace heed {
@@ -22,6 +23,7 @@ struct TranslationScoreOptions {
   LetterCase letters = LetterCase::kept;
   int64_t samples = 1000;  // for the comparison with a baseline
   uint64_t seed = 12345;
+  Interruption interruption = {};  // when it comes before all lines are read, InterruptedError
 };
 
 inline constexpr size_t kBleuOrder = 4;

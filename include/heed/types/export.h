@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "heed/types/interruption.h"
 #include "heed/types/names.h"
 
 namespace heed {
@@ -49,6 +50,7 @@ struct ExportOptions {
   // The type of all matrices. GGUF: one of kGgufTypeNames, f16 if empty; Hugging Face: f32, bf16 or f16; CTranslate2:
   // these or int8. For the last two, empty keeps the model's types.
   std::string type = {};
+  Interruption interruption = {};  // InterruptedError, and nothing is left
 };
 
 struct ExportSummary {

@@ -5,11 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "heed/types/interruption.h"
+
 namespace heed {
 
 struct ImportOptions {
   std::string source;  // a directory or a file; which program wrote it follows from what it holds
   std::string output;  // the model directory to write
+  Interruption interruption = {};  // InterruptedError, and nothing is left
 };
 
 struct ImportedModel {

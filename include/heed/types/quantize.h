@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "heed/types/interruption.h"
 #include "heed/types/letter_case.h"
 #include "heed/types/weight_type.h"
 
@@ -40,6 +41,7 @@ struct QuantizeOptions {
   std::string calibration_target;  // the sentences' translations; empty: the model translates them itself
   int threads = 0;                 // to calibrate and measure with; 0: one per processor
   QuantizationReport report;
+  Interruption interruption = {};  // InterruptedError, and nothing is left
 };
 
 // Whether later columns make up for the rounding of the ones before, which measured better.

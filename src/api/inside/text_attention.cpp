@@ -86,6 +86,9 @@ class MapTaker {
         }
       }
       into_.maps.push_back(in_size(std::move(map)));
+      if (request_.on_map) {
+        request_.on_map(into_.maps.back());
+      }
     }
   }
 

@@ -97,8 +97,9 @@ bool Scheduler::take_turn(size_t lane, Backend& backend) {
     forgets_[lane] = false;
   }
   uses_[lane] = worker->use();
-  workload_.steps += uses_[lane].tokens > 0 ? 1 : 0;
-  workload_.tokens += uses_[lane].tokens;
+  if (uses_[lane].tokens > 0) {
+    workload_.count_step(uses_[lane].tokens);
+  }
   const bool goes_on = !worker->idle() || (!waiting_.empty() && std::cmp_less(lane, lanes_wanted()));
   if (worker->idle()) {
     rest(lane);

@@ -18,4 +18,9 @@ std::optional<BeamPlace> BeamRecorder::add(BeamHypothesis hypothesis) {
   return BeamPlace{std::ssize(trace_.steps) - 1, std::ssize(trace_.steps.back()) - 1};
 }
 
+BeamSteps BeamRecorder::new_steps() {
+  const size_t known = std::exchange(told_, trace_.steps.size());
+  return {trace_.steps.begin() + static_cast<ptrdiff_t>(known), trace_.steps.end()};
+}
+
 }  // namespace heed

@@ -83,14 +83,24 @@ void SearchRequest::add_new_tokens(std::vector<NewTokens>& new_tokens) {
 
 int64_t SearchRequest::take(const NextTokens& next, int64_t first_row) {
   const int64_t written = advance(next, first_row);
-  if (listener_ != nullptr && done()) {
-    listener_->on_results(results(), copied_);
+  if (listener_ != nullptr) {
+    tell();
   }
   return written;
 }
 
+void SearchRequest::tell() {
+  if (auto steps = task_.recorder == nullptr ? BeamSteps{} : task_.recorder->new_steps(); !steps.empty()) {
+    listener_->on_steps(std::move(steps));
+  }
+  if (done()) {
+    listener_->on_results(results(), copied_);
+  }
+}
+
 int64_t SearchRequest::advance(const NextTokens& next, int64_t first_row) {
   if (!std::exchange(has_read_, true)) {
+    first_token_ = std::chrono::steady_clock::now();
     copied_ = single_ ? single_->copied() : stepper_->copied_tokens(sequences_.front());
   }
   const int64_t row = search_.take_prefix(next.log_probs, first_row);

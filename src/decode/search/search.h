@@ -2,7 +2,9 @@
 //   score = (sum of log-probabilities) / length^penalty        length: tokens of the hypothesis, its end included
 #pragma once
 
+#include <chrono>
 #include <optional>
+#include <vector>
 
 #include "decode/scheduling/drafted_sequence.h"
 #include "decode/search/group_search.h"
@@ -21,6 +23,8 @@ class SearchListener {
   virtual ~SearchListener() = default;
   // With a width of 1: the hypothesis has another token, and does not end with it.
   virtual void on_growth(const SentenceSearch::Growing& /*hypothesis*/) {}
+  // Where the search is noted: what it has considered since the last call.
+  virtual void on_steps(BeamSteps /*steps*/) {}
   // The search has ended: what results() would return, which is not to be called then, and how many of the tokens that
   // it began with were read for others: see Stepper::copied_tokens().
   virtual void on_results(std::vector<Hypothesis> results, int64_t copied) = 0;
@@ -48,6 +52,8 @@ class SearchRequest final : public Request {
   void interrupt(Interrupted why) override { interrupted_ = why; }
 
   Interrupted interrupted() const { return interrupted_; }
+  // When the model had read what it begins with.
+  std::chrono::steady_clock::time_point first_token() const { return first_token_; }
   // Best first: at most n_best, or with a coverage penalty, which may change their order, all; at least one unless it
   // was interrupted. To be called once.
   std::vector<Hypothesis> results();
@@ -58,6 +64,7 @@ class SearchRequest final : public Request {
     return single_->tokens().size() + static_cast<size_t>(task_.prefix) - task_.tokens.size();
   }
   int64_t advance(const NextTokens& next, int64_t first_row);
+  void tell();
   int64_t take_greedily(const NextTokens& next, int64_t first_row);
   void replace(const std::vector<int64_t>& parent_of_child);
 
@@ -72,6 +79,7 @@ class SearchRequest final : public Request {
   Interrupted interrupted_ = Interrupted::no;
   bool has_read_ = false;                  // the first tokens
   int64_t copied_ = 0;                     // of these
+  std::chrono::steady_clock::time_point first_token_;
   int64_t length_;                         // of the hypotheses that go on, with what they continue
   std::optional<DraftedSequence> single_;  // with a width of 1
   // Otherwise the hypotheses' sequences, in the order of their ranks.

@@ -32,21 +32,21 @@ AttentionRequest take_attention_request(Call& call, Fields& fields) {
   return request;
 }
 
+Json to_json(const AttentionMap& map) {
+  return {{"layer", map.layer},
+          {"head", map.head},
+          {"rows", map.rows},
+          {"columns", map.columns},
+          {"weights", in_base64(map.weights)},
+          {"norms", map.norms.empty() ? Json() : Json(in_base64(map.norms))}};
+}
+
 Json to_json(const TextAttention& found) {
-  Json maps = Json::array();
-  for (const AttentionMap& map : found.maps) {
-    maps.push_back({{"layer", map.layer},
-                    {"head", map.head},
-                    {"rows", map.rows},
-                    {"columns", map.columns},
-                    {"weights", in_base64(map.weights)},
-                    {"norms", map.norms.empty() ? Json() : Json(in_base64(map.norms))}});
-  }
   return {{"rows", found.rows},
           {"columns", found.columns},
           {"layers", found.layers},
           {"heads", found.heads},
-          {"maps", std::move(maps)}};
+          {"maps", list_of(found.maps, [](const AttentionMap& map) { return to_json(map); })}};
 }
 
 }  // namespace
@@ -55,7 +55,11 @@ void attention(Call& call) {
   const Json body = parse_json(call.request().body);
   Fields fields(body);
   const ServedModel& model = call.model(fields.text("model").value_or(""));
-  const AttentionRequest request = take_attention_request(call, fields);
+  AttentionRequest request = take_attention_request(call, fields);
+  const Delivery delivery = take_delivery(fields);
+  if (delivery == Delivery::streamed) {
+    request.on_map = [&call](const AttentionMap& map) { call.send_event(to_text({{"map", to_json(map)}})); };
+  }
   TextAttention found;
   if (model.kind() == ModelKind::translator) {
     const std::string source = fields.required_text("source"), target = fields.required_text("target");
@@ -70,7 +74,7 @@ void attention(Call& call) {
                                                : model.generator().attention(text, request, {}, "text");
   }
   call.count(found.tokens, 0);
-  call.answer(to_json(found));
+  answer(call, to_json(found), delivery);
 }
 
 void next_tokens(Call& call) {
@@ -80,6 +84,7 @@ void next_tokens(Call& call) {
   GenerationOptions options;
   const std::string prompt = take_prompt(fields, model, options);
   const int64_t top = fields.integer("top", 1, kMostListed).value_or(10);
+  const Delivery delivery = take_delivery(fields);
   fields.finish();
   options.interruption = call.interruption();
   options.sharing = call.sharing();
@@ -93,7 +98,7 @@ void next_tokens(Call& call) {
                       {"log_probability", token.log_probability}});
   }
   call.count(std::ssize(found.prompt), 0);
-  call.answer({{"model", model.name()}, {"tokens", std::move(tokens)}, {"prompt_ids", found.prompt}});
+  answer(call, {{"model", model.name()}, {"tokens", std::move(tokens)}, {"prompt_ids", found.prompt}}, delivery);
 }
 
 }  // namespace heed::serve

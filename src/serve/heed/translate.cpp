@@ -87,23 +87,19 @@ Json to_json(const Translation& translation, const TranslationOptions& options) 
   return json;
 }
 
-Json json_of_steps(const std::vector<std::vector<BeamHypothesis>>& steps) {
-  Json all = Json::array();
-  for (const std::vector<BeamHypothesis>& step : steps) {
-    Json tokens = Json::array();
-    for (const BeamHypothesis& hypothesis : step) {
-      tokens.push_back({{"parent", hypothesis.parent},
-                        {"group", hypothesis.group},
-                        {"piece", hypothesis.piece},
-                        {"id", hypothesis.id},
-                        {"log_probability", hypothesis.token_log_probability},
-                        {"total", hypothesis.log_probability},
-                        {"score", hypothesis.score},
-                        {"fate", name_of(hypothesis.fate)}});
-    }
-    all.push_back(std::move(tokens));
+Json json_of_step(std::span<const BeamHypothesis> step) {
+  Json hypotheses = Json::array();
+  for (const BeamHypothesis& hypothesis : step) {
+    hypotheses.push_back({{"parent", hypothesis.parent},
+                          {"group", hypothesis.group},
+                          {"piece", hypothesis.piece},
+                          {"id", hypothesis.id},
+                          {"log_probability", hypothesis.token_log_probability},
+                          {"total", hypothesis.log_probability},
+                          {"score", hypothesis.score},
+                          {"fate", name_of(hypothesis.fate)}});
   }
-  return all;
+  return hypotheses;
 }
 
 Json json_of_line(std::span<const Translation> line, const TranslationOptions& options) {
@@ -125,6 +121,9 @@ class WrittenTranslations final : public TranslationListener {
   void on_piece(size_t line, std::string_view piece) override {
     call_.count_token(line);
     call_.send_event(to_text({{"line", line}, {"text", piece}}));
+  }
+  void on_step(size_t line, std::span<const BeamHypothesis> hypotheses) override {
+    call_.send_event(to_text({{"line", line}, {"step", json_of_step(hypotheses)}}));
   }
   void on_translations(size_t line, std::span<const Translation> translations) override {
     call_.send_event(to_text({{"line", line}, {"translations", json_of_line(translations, options_)}}));
@@ -152,12 +151,15 @@ void translate(Call& call) {
   Json lines = Json::array();
   for (const std::vector<Translation>& line : found) {
     call.count(line.front().source_tokens, 0);
+    if (request.delivery == Delivery::whole) {
+      call.observe_first_token(line.front().first_token);
+    }
     for (const Translation& one : line) {
       call.count(0, one.tokens);
     }
     Json answered{{"translations", json_of_line(line, request.options)}};
     if (request.options.steps == SearchSteps::listed) {
-      answered["steps"] = json_of_steps(line.front().trace.steps);
+      answered["steps"] = list_of(line.front().trace.steps, json_of_step);
       answered["steps_complete"] = line.front().trace.is_complete;
     }
     if (request.lists_source_pieces) {

@@ -89,6 +89,7 @@ void translate_texts(Call& call) {
     options.search.sharing = call.sharing();
     LongTranslations translated = translate_long_texts(model.translator(), direction.source, texts, options);
     call.count(translated.read, translated.written);
+    call.observe_first_token(translated.first_token);
     found = std::move(translated.texts);
   }
   Json answer = Json::object();

@@ -79,7 +79,11 @@ class LongTexts {
     }
     std::vector<std::vector<Translation>> found = translator_.translate(sentences_, search);
     for (size_t i = 0; i < found.size(); ++i) {
-      read_ += found[i].front().source_tokens;
+      const Translation& best = found[i].front();
+      read_ += best.source_tokens;
+      if (best.first_token) {
+        first_token_ = std::min(first_token_.value_or(*best.first_token), *best.first_token);
+      }
       for (const Translation& translation : found[i]) {
         written_ += translation.tokens;
       }
@@ -87,7 +91,7 @@ class LongTexts {
     }
   }
   LongTranslations with_counts(std::vector<TranslatedLongText> texts) const {
-    return {std::move(texts), read_, written_};
+    return {std::move(texts), read_, written_, first_token_};
   }
 
   std::string text(size_t number, size_t rank) const { return texts_[number].with(translated_, rank); }
@@ -117,6 +121,7 @@ class LongTexts {
   std::vector<std::string> sentences_;  // of all texts
   std::vector<TranslatedSentence> translated_;
   int64_t read_ = 0, written_ = 0;  // tokens
+  std::optional<std::chrono::steady_clock::time_point> first_token_;
 };
 
 LongTranslations translate_plain(const Translator& translator, const std::string& source,

@@ -1,6 +1,8 @@
 // Long texts: their sentences are translated, and put back in their places.
 #pragma once
 
+#include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +28,7 @@ struct TranslatedLongText {
 struct LongTranslations {
   std::vector<TranslatedLongText> texts;
   int64_t read = 0, written = 0;  // tokens
+  std::optional<std::chrono::steady_clock::time_point> first_token;  // of all sentences; none: they are blank
 };
 
 // The sentences of all texts go through the model together. `source` is the language's code, for where sentences end.

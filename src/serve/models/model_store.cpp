@@ -10,19 +10,20 @@ namespace heed::serve {
 
 void ModelStore::load_all(std::span<const ModelSettings> settings) {
   const std::lock_guard loading(loading_);
-  std::vector<std::shared_ptr<const ServedModel>> models, former;  // the former ones end when nothing is locked
-  std::ranges::transform(settings, std::back_inserter(models),
-                         [this](const ModelSettings& one) { return loaded(one); });
+  std::vector<Entry> entries;
+  for (const ModelSettings& one : settings) {
+    std::shared_ptr<const ServedModel> model = loaded(one, entries);
+    const ModelKind kind = model->kind();
+    entries.push_back({one, kind, std::move(model)});
+  }
   {
     const std::lock_guard lock(mutex_);
-    for (size_t i = 0; i < settings.size(); ++i) {
-      Entry& entry = models_[settings[i].name];
-      former.push_back(std::exchange(entry.model, std::move(models[i])));
-      entry.settings = settings[i];
-      entry.kind = entry.model->kind();
+    for (Entry& entry : entries) {
       entry.used = ++uses_;
+      std::swap(models_[entry.settings.name], entry);  // the former ones end when nothing is locked
     }
   }
+  entries.clear();
   if (max_bytes_ > 0) {
     make_room(0, "");  // each of them had room beside the former ones, but not all together
   }
@@ -64,7 +65,7 @@ std::shared_ptr<const ServedModel> ModelStore::find(const std::string& name) {
   if (entry.model) {  // another request has loaded it meanwhile
     return entry.model;
   }
-  std::shared_ptr<const ServedModel> model = loaded(entry.settings);
+  std::shared_ptr<const ServedModel> model = loaded(entry.settings, {});
   const std::lock_guard lock(mutex_);
   if (const auto found = models_.find(entry.settings.name); found != models_.end()) {
     found->second.model = model;
@@ -81,17 +82,23 @@ std::vector<ModelStore::Known> ModelStore::list() const {
   return all;
 }
 
-std::shared_ptr<const ServedModel> ModelStore::loaded(const ModelSettings& settings) {
-  auto model = std::make_shared<const ServedModel>(settings);
+std::shared_ptr<const ServedModel> ModelStore::loaded(const ModelSettings& settings, std::span<Entry> before) {
   if (max_bytes_ > 0) {
-    if (model->bytes() > max_bytes_) {
+    int64_t bytes = bytes_of_files(settings);
+    if (bytes > max_bytes_) {
       throw RequestError(507, "model",
                          fmt::format("model: '{}' has {} bytes, but all models together may have {}", settings.name,
-                                     model->bytes(), max_bytes_));
+                                     bytes, max_bytes_));
     }
-    make_room(model->bytes(), settings.name);
+    std::for_each(before.rbegin(), before.rend(), [&](Entry& other) {
+      if (other.model && bytes + other.model->bytes() > max_bytes_) {
+        other.model.reset();
+      }
+      bytes += other.model ? other.model->bytes() : 0;
+    });
+    make_room(bytes, settings.name);
   }
-  return model;
+  return std::make_shared<const ServedModel>(settings);
 }
 
 void ModelStore::make_room(int64_t bytes, const std::string& name) {

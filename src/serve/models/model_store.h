@@ -20,9 +20,9 @@ class ModelStore {
   // `max_bytes` of the files of all models together; 0: no limit.
   explicit ModelStore(int64_t max_bytes) : max_bytes_(max_bytes) {}
 
-  // Loads a model; one of this name answers until the new one takes its place. Models that were used longest ago make
-  // room. RequestError 507 for a model that alone is larger than the limit. Throws, and changes nothing, where
-  // it can't be loaded.
+  // Loads a model; one of this name answers until the new one takes its place. Before, models that were used longest ago
+  // make room. RequestError 507 for a model that alone is larger than the limit. Throws where it can't be loaded; then
+  // the same models are known as before.
   void load(const ModelSettings& settings) { load_all({&settings, 1}); }
   // The same for several: all are loaded before the first one takes its place.
   void load_all(std::span<const ModelSettings> settings);
@@ -47,7 +47,8 @@ class ModelStore {
     uint64_t used = 0;
   };
 
-  std::shared_ptr<const ServedModel> loaded(const ModelSettings& settings);
+  // Those that were loaded `before` by the same call make room too.
+  std::shared_ptr<const ServedModel> loaded(const ModelSettings& settings, std::span<Entry> before);
   void make_room(int64_t bytes, const std::string& name);
 
   const int64_t max_bytes_;

@@ -9,9 +9,9 @@
 namespace heed::serve {
 namespace {
 
-int64_t bytes_of_files(const std::filesystem::path& path) {
+int64_t bytes_at(const std::filesystem::path& path) {
   if (!std::filesystem::is_directory(path)) {
-    return static_cast<int64_t>(std::filesystem::file_size(path));
+    return std::filesystem::exists(path) ? static_cast<int64_t>(std::filesystem::file_size(path)) : 0;
   }
   int64_t bytes = 0;
   for (const auto& entry : std::filesystem::directory_iterator(path)) {
@@ -31,8 +31,16 @@ std::optional<ChatFormat> chat_format(const std::string& directory) {
 
 }  // namespace
 
+int64_t bytes_of_files(const ModelSettings& settings) {
+  int64_t bytes = bytes_at(settings.directory) + bytes_at(settings.shortlist) + bytes_at(settings.drafts.model);
+  for (const std::string& member : settings.inference.ensemble) {
+    bytes += bytes_at(member);
+  }
+  return bytes;
+}
+
 ServedModel::ServedModel(ModelSettings settings)
-    : settings_(std::move(settings)), kind_(kind_of_model(settings_.directory)) {
+    : settings_(std::move(settings)), kind_(kind_of_model(settings_.directory)), bytes_(bytes_of_files(settings_)) {
   const std::string& directory = settings_.directory;
   if (kind_ == ModelKind::translator) {
     translator_.emplace(directory, settings_.inference, settings_.drafts, settings_.shortlist);
@@ -44,7 +52,6 @@ ServedModel::ServedModel(ModelSettings settings)
                          "has drafts, but an encoder writes nothing");
     encoder_ = std::make_unique<Encoder>(directory, settings_.inference);
   }
-  bytes_ = bytes_of_files(directory);
 }
 
 int64_t ServedModel::max_length() const {

@@ -17,6 +17,10 @@
 
 namespace heed::serve {
 
+// Of the files of a model and of those beside it: ensemble, draft, shortlist. Folders within a directory do not count,
+// and what is missing has none.
+int64_t bytes_of_files(const ModelSettings& settings);
+
 // Safe to use from several threads at once. Requests keep it alive until they are done with it.
 class ServedModel {
  public:
@@ -27,7 +31,7 @@ class ServedModel {
   const std::string& name() const { return settings_.name; }
   ModelKind kind() const { return kind_; }
   std::time_t created() const { return created_; }
-  int64_t bytes() const { return bytes_; }  // of its files
+  int64_t bytes() const { return bytes_; }
   int64_t max_length() const;
   Workload workload() const;  // at this moment
   PrefixReport prefixes() const;
@@ -48,8 +52,8 @@ class ServedModel {
 
   ModelSettings settings_;
   ModelKind kind_;
+  int64_t bytes_;
   std::time_t created_ = std::time(nullptr);
-  int64_t bytes_ = 0;
   std::optional<Translator> translator_;
   std::optional<Generator> generator_;
   std::optional<ChatFormat> chat_;

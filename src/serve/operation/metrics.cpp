@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 
 namespace heed::serve {
 namespace {
@@ -22,6 +23,22 @@ constexpr std::array<LatencyName, 3> kLatencies{{
 
 void add_head(std::string& text, std::string_view name, std::string_view help, std::string_view type) {
   fmt::format_to(std::back_inserter(text), "# HELP {0} {1}\n# TYPE {0} {2}\n", name, help, type);
+}
+
+void add_histograms(std::string& text, std::string_view name, std::string_view help, std::span<const double> bounds,
+                    const Metrics::ByModel& models) {
+  const auto out = std::back_inserter(text);
+  add_head(text, name, help, "histogram");
+  for (const auto& [model, histogram] : models) {
+    uint64_t below = 0;
+    for (size_t b = 0; b < bounds.size(); ++b) {
+      below += histogram.counts[b];
+      fmt::format_to(out, "{}_bucket{{model={},le=\"{}\"}} {}\n", name, label_value(model), bounds[b], below);
+    }
+    fmt::format_to(out,
+                   "{0}_bucket{{model={1},le=\"+Inf\"}} {2}\n{0}_sum{{model={1}}} {3}\n{0}_count{{model={1}}} {2}\n",
+                   name, label_value(model), below + histogram.counts.back(), histogram.sum);
+  }
 }
 
 }  // namespace
@@ -59,15 +76,14 @@ void Metrics::observe(Latency what, std::string_view model, double seconds) {
   ByModel& models = latencies_[static_cast<size_t>(what)];
   auto found = models.find(model);
   if (found == models.end()) {
-    found = models.emplace(model, Histogram{}).first;
+    found = models.emplace(model, Histogram{.counts = std::vector<uint64_t>(kBounds.size() + 1)}).first;
   }
   Histogram& histogram = found->second;
   ++histogram.counts[static_cast<size_t>(std::ranges::lower_bound(kBounds, seconds) - kBounds.begin())];
-  ++histogram.count;
   histogram.sum += seconds;
 }
 
-std::string Metrics::text(const std::vector<Gauge>& gauges) const {
+std::string Metrics::text(const Readings& readings) const {
   std::string text;
   const auto out = std::back_inserter(text);
   const std::lock_guard lock(mutex_);
@@ -88,20 +104,13 @@ std::string Metrics::text(const std::vector<Gauge>& gauges) const {
   }
   for (size_t i = 0; i < kLatencies.size(); ++i) {
     const auto& [name, help] = kLatencies[i];
-    add_head(text, name, help, "histogram");
-    for (const auto& [model, histogram] : latencies_[i]) {
-      uint64_t below = 0;
-      for (size_t b = 0; b < kBounds.size(); ++b) {
-        below += histogram.counts[b];
-        fmt::format_to(out, "{}_bucket{{model={},le=\"{}\"}} {}\n", name, label_value(model), kBounds[b], below);
-      }
-      fmt::format_to(out,
-                     "{0}_bucket{{model={1},le=\"+Inf\"}} {2}\n{0}_sum{{model={1}}} {3}\n{0}_count{{model={1}}} {2}\n",
-                     name, label_value(model), histogram.count, histogram.sum);
-    }
+    add_histograms(text, name, help, kBounds, latencies_[i]);
+  }
+  for (const Distribution& one : readings.distributions) {
+    add_histograms(text, one.name, one.help, one.bounds, one.models);
   }
   std::string_view last;
-  for (const Gauge& gauge : gauges) {
+  for (const Gauge& gauge : readings.gauges) {
     if (gauge.name != last) {
       add_head(text, gauge.name, gauge.help, "gauge");
       last = gauge.name;

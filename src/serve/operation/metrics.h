@@ -32,16 +32,26 @@ class Metrics {
     std::string labels;  // `model="de-en"`, or empty
     double value;
   };
-  // Everything in the text format of Prometheus.
-  std::string text(const std::vector<Gauge>& gauges) const;
-
- private:
+  // How many of some values are at most as large as each bound and larger than the one before, and larger than all.
   struct Histogram {
-    std::array<uint64_t, 16> counts{};  // up to each bound, and above all
-    uint64_t count = 0;
+    std::vector<uint64_t> counts;  // one more than bounds
     double sum = 0.0;
   };
   using ByModel = std::map<std::string, Histogram, std::less<>>;
+  // Values of models since they were loaded, which are counted elsewhere.
+  struct Distribution {
+    std::string_view name, help;
+    std::vector<double> bounds;
+    ByModel models;
+  };
+  struct Readings {
+    std::vector<Gauge> gauges;
+    std::vector<Distribution> distributions;
+  };
+  // Everything in the text format of Prometheus.
+  std::string text(const Readings& readings) const;
+
+ private:
 
   mutable std::mutex mutex_;
   std::map<std::string, uint64_t> requests_;  // by their labels

@@ -142,6 +142,40 @@ TEST(BeamTrace, ItsSizeIsBounded) {
   EXPECT_EQ(trace.steps.back().size(), 2U);
 }
 
+// A listener is told of each step as the search takes it, and before the translations.
+TEST(BeamTrace, StepsAreToldAsTheyAreTaken) {
+  struct Heard : TranslationListener {
+    void on_step(size_t line, std::span<const BeamHypothesis> hypotheses) override {
+      EXPECT_FALSE(ended.at(line));
+      steps.at(line).emplace_back(hypotheses.begin(), hypotheses.end());
+    }
+    void on_translations(size_t line, std::span<const Translation>) override { ended.at(line) = true; }
+
+    std::vector<BeamSteps> steps = std::vector<BeamSteps>(3);
+    std::vector<bool> ended = std::vector<bool>(3);
+  };
+  const RandomTranslator t;
+  const std::vector<std::string> lines{"two dogs", "", "a man is w"};
+  for (const TranslationOptions& options :
+       {TranslationOptions{.max_length = 9}, TranslationOptions{.beam = 3, .n_best = 2, .max_length = 9},
+        TranslationOptions{.beam = 4, .max_length = 9, .groups = 2}}) {
+    Heard heard;
+    const Lines found = traced(t, lines, options, &heard);
+    for (size_t i = 0; i < lines.size(); ++i) {
+      const BeamSteps& whole = trace_of(found[i]).steps;
+      ASSERT_EQ(heard.steps[i].size(), whole.size());
+      for (size_t k = 0; k < whole.size(); ++k) {
+        ASSERT_EQ(heard.steps[i][k].size(), whole[k].size());
+        for (size_t h = 0; h < whole[k].size(); ++h) {
+          EXPECT_EQ(heard.steps[i][k][h].piece, whole[k][h].piece);
+          EXPECT_EQ(heard.steps[i][k][h].log_probability, whole[k][h].log_probability);
+          EXPECT_EQ(heard.steps[i][k][h].fate, whole[k][h].fate);
+        }
+      }
+    }
+  }
+}
+
 TEST(BeamTrace, AListenerChangesNothing) {
   const RandomTranslator t;
   TranslationListener silent;

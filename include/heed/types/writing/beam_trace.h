@@ -41,10 +41,13 @@ struct BeamPlace {
 // More hypotheses of a line than this are not listed, up to the end of the step that reaches it.
 constexpr int64_t kMaxTraced = 20'000;
 
-// The steps of a line's search, each with the hypotheses that it considered: group by group, the best first unless
-// forced texts make them take turns. Each token of a prefix is a step with one hypothesis. A blank line has none.
+// Steps of a search, each with the hypotheses that it considered: group by group, the best first unless forced texts
+// make them take turns. Each token of a prefix is a step with one hypothesis.
+using BeamSteps = std::vector<std::vector<BeamHypothesis>>;
+
+// The steps of a line's search; a blank line has none.
 struct BeamTrace {
-  std::vector<std::vector<BeamHypothesis>> steps = {};
+  BeamSteps steps = {};
   bool is_complete = true;  // otherwise later steps are left out
 };
 

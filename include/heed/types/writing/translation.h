@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -102,6 +103,8 @@ struct Translation {
   // that is listed.
   BeamTrace trace = {};
   std::optional<BeamPlace> place = {};
+  // When the first token of the line's translations was there; none for a blank line.
+  std::optional<std::chrono::steady_clock::time_point> first_token = {};
 };
 
 // Receives translations while they are written. All calls come from the thread that called translate(), so that the
@@ -115,6 +118,8 @@ class TranslationListener {
   // The next part of its text, as soon as that is certain; the pieces together are the text. With a beam above 1, and
   // where unknown words are copied, the text is one piece.
   virtual void on_piece(size_t /*line*/, std::string_view /*piece*/) {}
+  // Where the options list the search's steps: what the next one considered.
+  virtual void on_step(size_t /*line*/, std::span<const BeamHypothesis> /*hypotheses*/) {}
   // What is returned for the line, as soon as it is ready.
   virtual void on_translations(size_t /*line*/, std::span<const Translation> /*translations*/) {}
 };

@@ -200,13 +200,12 @@ std::vector<TranslatedLine> lines_of(const Lines& lines, size_t number, std::vec
   return found;
 }
 
-BeamTrace with_pieces(const Tokenizer& target, BeamTrace trace) {
-  for (std::vector<BeamHypothesis>& step : trace.steps) {
+void add_pieces(const Tokenizer& target, BeamSteps& steps) {
+  for (std::vector<BeamHypothesis>& step : steps) {
     for (BeamHypothesis& hypothesis : step) {
       hypothesis.piece = target.piece(TokenId(hypothesis.id));
     }
   }
-  return trace;
 }
 
 // The searches of the lines that are not blank, the longest first.
@@ -217,14 +216,17 @@ class LineSearches {
       : lines_(lines),
         greedy_({.temperature = 0.0}, lines.rules.tokens),
         order_(longest_first(lines.searched.sources)),
-        candidates_(candidates_of(lines.translator, lines.searched, lines.rules.forced)) {
+        candidates_(candidates_of(lines.translator, lines.searched, lines.rules.forced)),
+        of_lines_(lines.texts.size()) {
     const TranslationOptions& options = lines.options;
     if (options.steps == SearchSteps::listed) {
       recorders_.resize(lines.texts.size());
     }
     for (const size_t i : order_) {
-      requests_.push_back(&searches_.emplace_back(task_of(i, name), lines.options, lines.rules, greedy_,
-                                                  events == nullptr ? nullptr : &events->listener(i)));
+      SearchRequest& search = searches_.emplace_back(task_of(i, name), lines.options, lines.rules, greedy_,
+                                                     events == nullptr ? nullptr : &events->listener(i));
+      requests_.push_back(&search);
+      of_lines_[i] = &search;
     }
   }
 
@@ -233,10 +235,15 @@ class LineSearches {
   // InterruptedError if one was interrupted.
   void require_finished() const { std::ranges::for_each(searches_, heed::require_finished); }
   std::vector<Hypothesis> results(size_t k) { return searches_[k].results(); }
-  // Adds how a line's beam grew, where that is listed, to what is found of it in the end.
-  void add_trace(size_t line, std::vector<TranslatedLine>& found) {
+  // Adds how a line's search went, its steps where they are listed, to what is found of it in the end.
+  void add_search(size_t line, std::vector<TranslatedLine>& found) {
+    for (TranslatedLine& one : found) {
+      one.translation.first_token = of_lines_[line]->first_token();
+    }
     if (!recorders_.empty()) {
-      found.front().translation.trace = with_pieces(lines_.translator.tokenizers.target, recorders_[line].take());
+      BeamTrace& trace = found.front().translation.trace;
+      trace = recorders_[line].take();
+      add_pieces(lines_.translator.tokenizers.target, trace.steps);
     }
   }
 
@@ -267,6 +274,7 @@ class LineSearches {
   std::vector<BeamRecorder> recorders_;  // of each line, where its search is listed
   std::deque<SearchRequest> searches_;
   std::vector<Request*> requests_;
+  std::vector<const SearchRequest*> of_lines_;  // null for a blank one
 };
 
 void search_lines(const Lines& lines, const LineName& name, TranslatedLines& results) {
@@ -279,7 +287,7 @@ void search_lines(const Lines& lines, const LineName& name, TranslatedLines& res
   }
   finish_lines(lines.translator, lines.searched, lines.texts, lines.options, lines.rules, results);
   for (const size_t line : searches.order()) {
-    searches.add_trace(line, results[line]);
+    searches.add_search(line, results[line]);
   }
 }
 
@@ -302,6 +310,11 @@ void search_and_tell(const Lines& lines, const LineName& name, TranslationListen
   }
   const auto take = [&](SearchEvent&& event) {
     const size_t i = event.search;
+    if (!event.steps.empty()) {
+      add_pieces(translator.tokenizers.target, event.steps);
+      news.considered(i, event.steps);
+      return;
+    }
     if (!event.results) {
       news.grown(i, event.grown);
       return;
@@ -309,7 +322,7 @@ void search_and_tell(const Lines& lines, const LineName& name, TranslationListen
     TranslatedLines one{lines_of(lines, i, std::move(*event.results))};
     finish_lines(translator, {{searched.sources[i]}, {searched.first[i]}}, texts.subspan(i, 1), options, rules, one);
     results[i] = std::move(one.front());
-    searches.add_trace(i, results[i]);
+    searches.add_search(i, results[i]);
     news.ready(i, results[i]);
   };
   events.run(translator.scheduler, searches.requests(), {options.interruption, options.sharing}, take);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
+#include <utility>
 
 #include "base/errors.h"
 
@@ -19,17 +21,24 @@ bool is_language(const Tokenizer& tokenizer, int32_t token) {
                               [&](TokenId mark) { return mark.value == token; });
 }
 
-int32_t language_token(const Tokenizer& tokenizer, std::string form, const std::string& language) {
-  require<ConfigError>(!form.empty(), "translation",
-                       "the model translates one language into one other: name no language");
+constexpr std::string_view kSource = "source language", kTarget = "target language";  // options
+
+template <class... Args>
+void require_language(bool condition, std::string_view option, fmt::format_string<Args...> problem, Args&&... args) {
+  if (!condition) {
+    throw OptionError("translation", std::string(option), fmt::format(problem, std::forward<Args>(args)...));
+  }
+}
+
+int32_t language_token(const Tokenizer& tokenizer, std::string form, std::string_view option,
+                       const std::string& language) {
+  require_language(!form.empty(), option, "is given, but the model translates one language into one other");
   form.replace(form.find(kName), kName.size(), language);
   const std::optional<TokenId> token = tokenizer.find(show_piece(form));
-  require<ConfigError>(token.has_value(), "translation", "the model has no language '{}': its vocabulary lacks '{}'",
-                       language, form);
+  require_language(token.has_value(), option, "'{}' is none of the model's: its vocabulary lacks '{}'", language, form);
   // A bare name could also be a word.
-  require<ConfigError>(
-      form != language || (is_language(tokenizer, token->value) && tokenizer.decode({{*token}}).empty()), "translation",
-      "'{}' is a token of the model, but not a language", language);
+  require_language(form != language || (is_language(tokenizer, token->value) && tokenizer.decode({{*token}}).empty()),
+                   option, "'{}' is a token of the model, but not a language", language);
   return token->value;
 }
 
@@ -55,8 +64,8 @@ TranslationFrame::TranslationFrame(const TranslationTokenizers& tokenizers, cons
   set_source(tokenizers.source);
   const bool in_text = marks.language_form == kInText;
   if (!languages.source.empty()) {
-    require<ConfigError>(!in_text, "translation", "the model takes sources of any of its languages: name none");
-    const int32_t token = language_token(tokenizers.source, marks.language_form, languages.source);
+    require_language(!in_text, kSource, "is given, but the model takes sources of any of its languages");
+    const int32_t token = language_token(tokenizers.source, marks.language_form, kSource, languages.source);
     const bool is_behind =
         std::ranges::any_of(after_, [&](int32_t one) { return is_language(tokenizers.source, one); });
     std::vector<int32_t>& tokens = is_behind ? after_ : before_;
@@ -64,7 +73,7 @@ TranslationFrame::TranslationFrame(const TranslationTokenizers& tokenizers, cons
   }
   if (!languages.target.empty()) {
     const Tokenizer& tokenizer = in_text ? tokenizers.source : tokenizers.target;
-    const int32_t token = language_token(tokenizer, marks.language_form, languages.target);
+    const int32_t token = language_token(tokenizer, marks.language_form, kTarget, languages.target);
     std::vector<int32_t>& tokens = in_text ? before_ : target_start_;
     set_language(tokenizer, token, tokens, tokens.end());
   }
@@ -74,7 +83,7 @@ TranslationFrame::TranslationFrame(const TranslationTokenizers& tokenizers, cons
 }
 
 void TranslationFrame::require_target() const {
-  require<ConfigError>(knows_target_, "translation", "the model writes several languages: name the target language");
+  require_language(knows_target_, kTarget, "is missing, but the model writes several languages");
 }
 
 void TranslationFrame::set_source(const Tokenizer& tokenizer) {

@@ -17,6 +17,12 @@ void TranslationNews::grown(size_t number, const Hypothesis& more) {
   }
 }
 
+void TranslationNews::considered(size_t number, const BeamSteps& steps) {
+  for (const std::vector<BeamHypothesis>& step : steps) {
+    listener_.on_step(number, step);
+  }
+}
+
 void TranslationNews::ready(size_t number, std::span<const TranslatedLine> translated) {
   const Translation& best = translated.front().translation;
   const auto entry = growing_.try_emplace(number, target_).first;

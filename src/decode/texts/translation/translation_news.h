@@ -19,6 +19,7 @@ class TranslationNews {
 
   // Line number `line` has more tokens, by a hypothesis that consists of these alone.
   void grown(size_t line, const Hypothesis& more);
+  void considered(size_t line, const BeamSteps& steps);
   void ready(size_t line, std::span<const TranslatedLine> translated);
 
  private:

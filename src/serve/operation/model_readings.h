@@ -8,7 +8,7 @@
 
 namespace heed::serve {
 
-// Adds the gauges of all models that are known.
-void add_model_gauges(const std::vector<ModelStore::Known>& models, std::vector<Metrics::Gauge>& gauges);
+// Adds those of all models that are known.
+void add_model_readings(const std::vector<ModelStore::Known>& models, Metrics::Readings& readings);
 
 }  // namespace heed::serve

@@ -1,4 +1,4 @@
-#include "serve/operation/model_gauges.h"
+#include "serve/operation/model_readings.h"
 
 #include <fmt/format.h>
 
@@ -6,11 +6,30 @@
 
 namespace heed::serve {
 
-void add_model_gauges(const std::vector<ModelStore::Known>& models, std::vector<Metrics::Gauge>& gauges) {
+namespace {
+
+Metrics::Distribution step_sizes(const std::vector<ModelStore::Known>& models) {
+  Metrics::Distribution sizes{"heed_step_tokens", "Tokens that a step of the model reads", {}, {}};
+  for (size_t i = 0; i + 1 < Workload::kSizes; ++i) {
+    sizes.bounds.push_back(static_cast<double>(int64_t{1} << i));
+  }
+  for (const ModelStore::Known& known : models) {
+    if (known.model) {
+      const Workload workload = known.model->workload();
+      sizes.models[known.settings.name] = {{workload.steps_by_size.begin(), workload.steps_by_size.end()},
+                                           static_cast<double>(workload.tokens)};
+    }
+  }
+  return sizes;
+}
+
+}  // namespace
+
+void add_model_readings(const std::vector<ModelStore::Known>& models, Metrics::Readings& readings) {
   const auto add = [&](std::string_view name, std::string_view help, const auto& value) {
     for (const ModelStore::Known& known : models) {
       if (const std::optional<double> found = value(known)) {
-        gauges.push_back({name, help, fmt::format("model={}", label_value(known.settings.name)), *found});
+        readings.gauges.push_back({name, help, fmt::format("model={}", label_value(known.settings.name)), *found});
       }
     }
   };
@@ -33,8 +52,7 @@ void add_model_gauges(const std::vector<ModelStore::Known>& models, std::vector<
   };
   add("heed_prefix_hits", "Prompts that began like another", of_prefixes(&PrefixReport::hits));
   add("heed_prefix_saved_tokens", "Tokens of prompts that were not read again", of_prefixes(&PrefixReport::saved));
-  add("heed_steps", "Steps of the model since it was loaded", of_workload(&Workload::steps));
-  add("heed_step_tokens", "Tokens that these steps have read", of_workload(&Workload::tokens));
+  readings.distributions.push_back(step_sizes(models));
 }
 
 }  // namespace heed::serve

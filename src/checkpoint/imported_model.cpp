@@ -23,7 +23,8 @@ void require_foreign(const std::filesystem::path& from) {
 
 }  // namespace
 
-ImportedModel write_imported_model(const std::filesystem::path& from, const ModelFolder& to) {
+ImportedModel write_imported_model(const std::filesystem::path& from, const ModelFolder& to,
+                                   const Interruption& interruption) {
   require_foreign(from);
   require_no_model(to);
   const ForeignModel model = read_foreign_model(from);
@@ -37,7 +38,7 @@ ImportedModel write_imported_model(const std::filesystem::path& from, const Mode
   }
   imported.tensors = std::ssize(tensors);
   NewFolder folder(to.path);
-  write_checked_safetensors(to.weights(), tensors, mark_of(model.config));
+  write_checked_safetensors(to.weights(), tensors, mark_of(model.config), interruption);
   save_description(to, description_of(model), tokenizers);
   copy_chat_template({from}, to);
   folder.keep();

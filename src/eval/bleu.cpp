@@ -87,11 +87,13 @@ BleuStatistics bleu_statistics(std::string_view hypothesis, Lines references, Le
   return statistics;
 }
 
-std::vector<BleuStatistics> bleu_statistics(Lines hypotheses, References references, LetterCase letters) {
+std::vector<BleuStatistics> bleu_statistics(Lines hypotheses, References references, LetterCase letters,
+                                            const Interruption& interruption) {
   require_same_lines(hypotheses, references, "bleu");
   std::vector<BleuStatistics> statistics;
   statistics.reserve(hypotheses.size());
   for (size_t i = 0; i < hypotheses.size(); ++i) {
+    require_uninterrupted(state_of(interruption), "bleu");
     statistics.push_back(bleu_statistics(hypotheses[i], references_of(references, i), letters));
   }
   return statistics;

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/interruption.h"
 #include "eval/words.h"
 #include "heed/types/evaluation.h"
 
@@ -29,12 +30,13 @@ struct BleuStatistics {
 
 // Sentences against their references; references[k] holds reference k of every sentence. Blank references are ignored
 // when a sentence has another one. ShapeError when there is no reference or the numbers of lines differ; FormatError
-// for text that is not UTF-8.
+// for text that is not UTF-8; InterruptedError when the interruption comes before the last sentence.
 using Lines = std::span<const std::string>;
 using References = std::span<const std::vector<std::string>>;
 
 BleuStatistics bleu_statistics(std::string_view hypothesis, Lines references, LetterCase letters);
-std::vector<BleuStatistics> bleu_statistics(Lines hypotheses, References references, LetterCase letters);
+std::vector<BleuStatistics> bleu_statistics(Lines hypotheses, References references, LetterCase letters,
+                                            const Interruption& interruption = {});
 
 // The statistics of a corpus, from those of its sentences.
 template <class Statistics>

@@ -114,11 +114,12 @@ ChrfStatistics chrf_statistics(std::string_view hypothesis, Lines references, Wo
 }
 
 std::vector<ChrfStatistics> chrf_statistics(Lines hypotheses, References references, WordOrder words,
-                                            LetterCase letters) {
+                                            LetterCase letters, const Interruption& interruption) {
   require_same_lines(hypotheses, references, "chrf");
   std::vector<ChrfStatistics> statistics;
   statistics.reserve(hypotheses.size());
   for (size_t i = 0; i < hypotheses.size(); ++i) {
+    require_uninterrupted(state_of(interruption), "chrf");
     statistics.push_back(chrf_statistics(hypotheses[i], references_of(references, i), words, letters));
   }
   return statistics;

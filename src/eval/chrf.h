@@ -35,7 +35,7 @@ struct ChrfStatistics {
 // As for BLEU.
 ChrfStatistics chrf_statistics(std::string_view hypothesis, Lines references, WordOrder words, LetterCase letters);
 std::vector<ChrfStatistics> chrf_statistics(Lines hypotheses, References references, WordOrder words,
-                                            LetterCase letters);
+                                            LetterCase letters, const Interruption& interruption = {});
 
 // 0 to 100, of a sentence or a corpus.
 double chrf(const ChrfStatistics& statistics);

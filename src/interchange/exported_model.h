@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "heed/types/interruption.h"
 #include "models/config.h"
 #include "tensor_files/tensor_file.h"
 #include "text/decoding_defaults.h"
@@ -26,6 +27,7 @@ struct ExportedModel {
   std::optional<std::string> chat_template = {};
   const TensorFile& weights;             // checked, and floats
   const TensorFile* integers = nullptr;  // the same with q8_0's blocks as they are; null: there are none
+  Interruption interruption = {};
 };
 
 }  // namespace heed

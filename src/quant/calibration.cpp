@@ -67,14 +67,14 @@ void run(Pass& pass, const EncoderOnly& model, const CalibrationBatch& batch) {
 
 }  // namespace
 
-InputsByWeight calibrate(const ModelFolder& folder, const CalibrationFiles& files, Squares squares, Backend& backend) {
+InputsByWeight calibrate(const ModelFolder& folder, const Calibration& wanted, Backend& backend) {
   CalibrationTokens tokens;
   ModelConfig own, config;
   {
     const StoredModel stored(folder, backend, DType::f32);
     own = stored.config();
     config = without_dropout(own);
-    tokens = calibration_tokens(files, stored, backend);
+    tokens = calibration_tokens(wanted.files, stored, backend);
   }
   // Products are seen where a tape records them, so the weights are held as training holds them.
   Weights weights;
@@ -82,8 +82,9 @@ InputsByWeight calibrate(const ModelFolder& folder, const CalibrationFiles& file
   Trainables trainables(backend, weights, DType::f32, Trainables::Gradients::none);
   load_masters(*open_weights(folder, own, BlocksAs::floats), backend, trainables);
   InputsByWeight inputs;
-  InputObserver observer(backend, squares, inputs);
+  InputObserver observer(backend, wanted.squares, inputs);
   for (const BatchRange& range : batches_of(tokens)) {
+    require_uninterrupted(state_of(wanted.interruption), "calibration");
     Tape tape;
     tape.observe(observer);
     Pass pass = Pass::train(backend, DType::f32, tape, RandomKey{0});

@@ -41,10 +41,11 @@ class ExactWeights {
 // the others those of wider elements, which aligns them to their elements.
 class QuantizedTensors {
  public:
-  QuantizedTensors(const ExactWeights& exact, const Weights& weights, const TypePlan& plan,
+  QuantizedTensors(const ExactWeights& exact, const Weights& weights, const QuantizationPlan& plan,
                    const MatrixRounding& rounding)
-      : exact_(exact), plan_(plan), rounding_(rounding) {
+      : exact_(exact), plan_(plan.types), rounding_(rounding) {
     for (const Weight& weight : weights.all()) {
+      require_uninterrupted(state_of(plan.interruption), "quantize");
       add(weight);
     }
     std::ranges::stable_sort(tensors_, std::ranges::greater{}, [](const TensorSource& tensor) {
@@ -190,17 +191,18 @@ QuantizedModel write_quantized(const ModelFolder& from, const ModelFolder& to, c
   const bool calibrates = !plan.calibration.text.empty();
   if (calibrates) {
     const bool compensates = has_matrix_of(WeightType::int4, plan.types, weights);
-    inputs = calibrate(from, plan.calibration, compensates ? Squares::wanted : Squares::none, *backend);
+    inputs =
+        calibrate(from, {plan.calibration, compensates ? Squares::wanted : Squares::none, plan.interruption}, *backend);
     static_plan = static_plan_of(stored, model, weights, plan.types, inputs, *backend);
   }
   const Calibrated calibrated{*backend, pool, inputs, static_plan};
   const MatrixRounding rounding(plan.group, calibrates ? &calibrated : nullptr);
   const ExactWeights exact(stored, static_plan.smoothing);
-  const QuantizedTensors quantized(exact, weights, plan.types, rounding);
+  const QuantizedTensors quantized(exact, weights, plan, rounding);
   auto folder = std::make_unique<NewFolder>(to.path);
   Metadata metadata = mark_of(model.config());
   metadata.insert(quantized.metadata().begin(), quantized.metadata().end());
-  write_checked_safetensors(to.weights(), quantized.tensors(), metadata);
+  write_checked_safetensors(to.weights(), quantized.tensors(), metadata, plan.interruption);
   return {quantized.summary(), std::move(folder)};
 }
 

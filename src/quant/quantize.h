@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "base/interruption.h"
 #include "base/system/new_folder.h"
 #include "checkpoint/model_directory.h"
 #include "heed/types/quantize.h"
@@ -27,6 +28,7 @@ struct QuantizationPlan {
   int64_t group = 32;  // values of int4 that share a scale
   CalibrationFiles calibration;
   int threads = 1;  // to calibrate with
+  Interruption interruption = {};
 };
 
 // A model directory that is removed again unless `folder` is kept.
@@ -35,6 +37,7 @@ struct QuantizedModel {
   std::unique_ptr<NewFolder> folder;
 };
 
+// InterruptedError when the plan's interruption comes first.
 QuantizedModel quantize_directory(const ModelFolder& from, const ModelFolder& to, const QuantizationPlan& plan);
 
 }  // namespace heed

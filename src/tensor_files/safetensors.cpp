@@ -80,10 +80,11 @@ std::string header_text(std::span<const TensorSource> tensors, const std::vector
 
 // Adds what it writes to the checksum, if there is one.
 void write_tensors(AtomicFile& file, std::span<const TensorSource> tensors, const std::vector<uint64_t>& ends,
-                   Checksum* checksum, const std::string& where) {
+                   Checksum* checksum, const std::string& where, const Interruption& interruption) {
   uint64_t written = 0;
   for (size_t i = 0; i < tensors.size(); ++i) {
     tensors[i].bytes([&](std::span<const std::byte> bytes) {
+      require_uninterrupted(state_of(interruption), where);
       require(bytes.size() <= ends[i] - written, where, "tensor '{}' gives more bytes than its shape holds",
               shown(tensors[i].name));
       file.write(bytes.data(), bytes.size());
@@ -161,26 +162,26 @@ TensorSource tensor_source(const TensorFile& file, const StoredTensor& tensor) {
 }
 
 void write_safetensors(const std::filesystem::path& target, std::span<const TensorSource> tensors,
-                       const Metadata& metadata) {
+                       const Metadata& metadata, const Interruption& interruption) {
   const std::string where = target.string();
   const std::vector<uint64_t> ends = lay_out(tensors, where);
   AtomicFile file(target);
   file.write(header_text(tensors, ends, metadata, where));
-  write_tensors(file, tensors, ends, nullptr, where);
+  write_tensors(file, tensors, ends, nullptr, where, interruption);
   file.commit();
 }
 
 // The header comes first and has the checksum of what follows. So that each tensor is read once, it is written again
 // when the checksum is known; a pipe takes it only once.
 void write_checked_safetensors(const std::filesystem::path& target, std::span<const TensorSource> tensors,
-                               Metadata metadata) {
+                               Metadata metadata, const Interruption& interruption) {
   const std::string where = target.string();
   const std::vector<uint64_t> ends = lay_out(tensors, where);
   AtomicFile file(target);
   Checksum checksum;
   metadata[kChecksum] = file.in_place() ? checksum_of(tensors) : checksum.text();
   file.write(header_text(tensors, ends, metadata, where));
-  write_tensors(file, tensors, ends, file.in_place() ? nullptr : &checksum, where);
+  write_tensors(file, tensors, ends, file.in_place() ? nullptr : &checksum, where, interruption);
   if (!file.in_place()) {
     metadata[kChecksum] = checksum.text();
     file.replace_beginning(header_text(tensors, ends, metadata, where));

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/interruption.h"
 #include "base/system/files.h"
 #include "tensor_files/tensor_file.h"
 
@@ -51,13 +52,14 @@ TensorSource tensor_source(const TensorFile& file, const StoredTensor& tensor);
 // Writes the tensors in the given order; the file is complete or does not exist. Tensors are stored end to end, from a
 // multiple of 64: they are aligned to their elements if wider elements come first, and to 64 bytes if those of a
 // multiple of 64 bytes come before all others. FormatError for names that the format can't represent (duplicates,
-// "__metadata__", not UTF-8), ShapeError for a source whose bytes do not match its shape.
+// "__metadata__", not UTF-8), ShapeError for a source whose bytes do not match its shape, InterruptedError when the
+// interruption comes before the last bytes.
 void write_safetensors(const std::filesystem::path& target, std::span<const TensorSource> tensors,
-                       const Metadata& metadata);
+                       const Metadata& metadata, const Interruption& interruption = {});
 
 // The same for our own files, with a checksum of the tensors in the metadata.
 void write_checked_safetensors(const std::filesystem::path& target, std::span<const TensorSource> tensors,
-                               Metadata metadata);
+                               Metadata metadata, const Interruption& interruption = {});
 // That checksum of a file's tensors, whether its metadata have it or not.
 std::string checksum_of_tensors(const TensorFile& file);
 // What becomes of memory that was read.

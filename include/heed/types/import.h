@@ -10,8 +10,8 @@
 namespace heed {
 
 struct ImportOptions {
-  std::string source;  // a directory or a file; which program wrote it follows from what it holds
-  std::string output;  // the model directory to write
+  std::string source;              // a directory or a file; which program wrote it follows from what it holds
+  std::string output;              // the model directory to write
   Interruption interruption = {};  // InterruptedError, and nothing is left
 };
 

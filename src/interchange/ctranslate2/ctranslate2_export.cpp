@@ -272,7 +272,7 @@ ExportSummary write_ctranslate2_model(const ExportedModel& model, const std::fil
   write_vocabularies(model, folder);
   write_settings(model, folder);
   ExportSummary summary{.form = "ctranslate2", .tensors = std::ssize(tensors)};
-  summary.bytes = write_ctranslate2_file(folder / "model.bin", variables, aliases);
+  summary.bytes = write_ctranslate2_file(folder / "model.bin", variables, aliases, model.interruption);
   require_same(model, folder);
   return summary;
 }

@@ -50,13 +50,14 @@ void put_variable(AtomicFile& file, const CTranslate2Variable& variable) {
 }  // namespace
 
 int64_t write_ctranslate2_file(const std::filesystem::path& path, const std::vector<CTranslate2Variable>& variables,
-                               const CTranslate2Aliases& aliases) {
+                               const CTranslate2Aliases& aliases, const Interruption& interruption) {
   AtomicFile file(path);
   put_number(file, kWrittenVersion);
   put_name(file, kWrittenSpec);
   put_number(file, kWrittenRevision);
   put_number(file, static_cast<uint32_t>(variables.size()));
   for (const CTranslate2Variable& variable : variables) {
+    require_uninterrupted(state_of(interruption), path.string());
     put_variable(file, variable);
   }
   put_number(file, static_cast<uint32_t>(aliases.size()));

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/interruption.h"
 #include "interchange/archive/foreign_type.h"
 
 namespace heed {
@@ -23,8 +24,8 @@ struct CTranslate2Variable {
 using CTranslate2Aliases = std::vector<std::pair<std::string, std::string>>;  // a name, and the variable's
 
 // The file is complete or does not exist. Returns its bytes. ConfigError for a variable of 4 GiB or more, which the
-// format cannot hold.
+// format cannot hold, InterruptedError when the interruption comes before the last one.
 int64_t write_ctranslate2_file(const std::filesystem::path& path, const std::vector<CTranslate2Variable>& variables,
-                               const CTranslate2Aliases& aliases);
+                               const CTranslate2Aliases& aliases, const Interruption& interruption = {});
 
 }  // namespace heed

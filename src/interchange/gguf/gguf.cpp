@@ -109,7 +109,7 @@ int64_t GgufTensor::elements() const {
 }
 
 int64_t write_gguf(const std::filesystem::path& target, std::span<const GgufEntry> entries,
-                   std::span<const GgufTensor> tensors) {
+                   std::span<const GgufTensor> tensors, const Interruption& interruption) {
   Header header;
   header.add(kVersion);
   header.add<uint64_t>(tensors.size());
@@ -127,6 +127,7 @@ int64_t write_gguf(const std::filesystem::path& target, std::span<const GgufEntr
   const auto begin = static_cast<int64_t>(header.bytes().size());
   pad(file, begin);
   for (const GgufTensor& tensor : tensors) {
+    require_uninterrupted(state_of(interruption), target.string());
     const std::vector<std::byte> bytes = bytes_of(tensor);
     file.write(bytes.data(), bytes.size());
     pad(file, static_cast<int64_t>(bytes.size()));

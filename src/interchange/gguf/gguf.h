@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/interruption.h"
 #include "heed/types/export.h"
 
 namespace heed {
@@ -43,8 +44,8 @@ int64_t bytes_of_gguf(GgufType type, int64_t elements);
 std::vector<std::byte> gguf_blocks(GgufType type, std::span<const float> values, const std::string& where);
 
 // The file is complete or does not exist. Returns its bytes. ShapeError for a source whose values do not match its
-// shape.
+// shape, InterruptedError when the interruption comes before the last one.
 int64_t write_gguf(const std::filesystem::path& target, std::span<const GgufEntry> entries,
-                   std::span<const GgufTensor> tensors);
+                   std::span<const GgufTensor> tensors, const Interruption& interruption = {});
 
 }  // namespace heed

@@ -109,7 +109,8 @@ TensorSource source_of(const RenamedTensor& tensor, std::string name) {
 enum class TensorsOf : uint8_t { model, dense_module };
 
 // The names of a module's tensors begin with the module's, which is left out in its own file. Returns the file's bytes.
-int64_t write_tensors(const std::vector<RenamedTensor>& tensors, TensorsOf part, const std::filesystem::path& folder) {
+int64_t write_tensors(const std::vector<RenamedTensor>& tensors, TensorsOf part, const std::filesystem::path& folder,
+                      const Interruption& interruption) {
   const std::string module = std::string(kDenseModule) + ".";
   std::vector<TensorSource> sources;
   for (const RenamedTensor& tensor : tensors) {
@@ -119,7 +120,7 @@ int64_t write_tensors(const std::vector<RenamedTensor>& tensors, TensorsOf part,
     }
   }
   const std::filesystem::path file = folder / "model.safetensors";
-  write_safetensors(file, sources, {{"format", "pt"}});
+  write_safetensors(file, sources, {{"format", "pt"}}, interruption);
   return static_cast<int64_t>(std::filesystem::file_size(file));
 }
 
@@ -136,9 +137,9 @@ ExportSummary write_huggingface_model(const ExportedModel& model, const std::fil
   write_huggingface_tokenizers(model, form.type, folder);
   write_configs(model, form, type_of_most(tensors), folder);
   ExportSummary summary{.form = form.type, .tensors = std::ssize(tensors)};
-  summary.bytes = write_tensors(tensors, TensorsOf::model, folder);
+  summary.bytes = write_tensors(tensors, TensorsOf::model, folder, model.interruption);
   if (model.config.text_width > 0 && model.config.architecture == Architecture::encoder) {
-    summary.bytes += write_tensors(tensors, TensorsOf::dense_module, folder / kDenseModule);
+    summary.bytes += write_tensors(tensors, TensorsOf::dense_module, folder / kDenseModule, model.interruption);
   }
   return summary;
 }

@@ -156,6 +156,15 @@ class LibreTranslate(ServerTest):
             self.assertIn(mentions, answer["error"])
         self.assertEqual(self.server.post("/translate", "{")[0], 400)
 
+    def test_what_is_not_supported_is_refused(self):
+        for path, fields in (("/translate", {"q": "a", "source": "de", "target": "en"}), ("/detect", {"q": "a"})):
+            self.assertEqual(self.server.post(path, fields)[0], 200)
+            status, answer = self.server.post(path, {**fields, "secret": "a"})
+            self.assertEqual(status, 400)
+            self.assertIn("secret", answer["error"])
+        for path in ("/translate_file", "/suggest"):
+            self.assertEqual(self.server.request("POST", path, "q=a&s=b&source=de&target=en", FORM)[0], 404)
+
     def test_languages_and_settings_need_no_key(self):
         status, text = self.keyed.get("/languages")
         self.assertEqual((status, [one["code"] for one in json.loads(text)]), (200, ["de"]))

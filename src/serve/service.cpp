@@ -18,6 +18,8 @@ namespace {
 
 using Seconds = std::chrono::duration<double>;
 
+constexpr std::chrono::seconds kIdleTime{20};  // of a thread that has no request
+
 Routes all_routes() {
   Routes all;
   for (Routes (*const of_interface)() : {heed_routes, openai_routes, libretranslate_routes, embeddings_routes}) {
@@ -81,7 +83,7 @@ Service::Service(ServeSettings settings, Reread reread)
       models_(settings_->model_bytes),
       routes_(all_routes()),
       http_(*this, settings_->http),
-      threads_(settings_->requests) {
+      threads_(settings_->requests, kIdleTime, [this](std::function<void()> what) { http_.post(std::move(what)); }) {
   validate(*settings_);
   log_.open(settings_->access_log);
   for (const ModelSettings& model : settings_->models) {

@@ -16,6 +16,7 @@ RequestThreads::~RequestThreads() {
       idle->work_came.notify_one();
     }
   }
+  wake();
   for (auto& [_, thread] : threads) {
     thread.join();
   }
@@ -39,24 +40,37 @@ bool RequestThreads::try_run(std::function<void()> work) {
   if (working_ >= most_ || stopping_) {
     return false;
   }
-  std::shared_ptr<Idle> idle;
   if (!idle_.empty()) {
-    idle = std::move(idle_.back());
+    idle_.back()->work = std::move(work);
+    to_wake_.push_back(std::move(idle_.back()));
     idle_.pop_back();
-    idle->work = std::move(work);
   } else if (!start_thread(work)) {
     return false;
   }
   ++working_;
+  const bool is_first_to_wake = to_wake_.size() == 1;
   std::vector<std::thread> ended = std::exchange(ended_, {});
-  lock.unlock();  // else a thread that wakes would wait again
-  if (idle) {
-    idle->work_came.notify_one();
+  lock.unlock();
+  if (soon_ == nullptr) {
+    wake();
+  } else if (is_first_to_wake) {
+    soon_([this] { wake(); });
   }
   for (std::thread& thread : ended) {
     thread.join();
   }
   return true;
+}
+
+void RequestThreads::wake() {
+  std::vector<std::shared_ptr<Idle>> woken;
+  {
+    const std::lock_guard lock(mutex_);
+    woken.swap(to_wake_);
+  }
+  for (const std::shared_ptr<Idle>& idle : woken) {  // unlocked, else a thread that wakes would wait again
+    idle->work_came.notify_one();
+  }
 }
 
 // False where the process may have no more threads.

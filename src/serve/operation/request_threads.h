@@ -9,6 +9,7 @@
 #include <mutex>
 #include <thread>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace heed::serve {
@@ -18,8 +19,14 @@ namespace heed::serve {
 // none for a while: so there are soon as few again as are needed, and the memory that each has is given back.
 class RequestThreads {
  public:
-  explicit RequestThreads(int64_t most, std::chrono::milliseconds idle_time = std::chrono::seconds(20))
-      : most_(most), idle_time_(idle_time) {}
+  // Calls what it is given soon, in the thread that gives work.
+  using Soon = std::function<void(std::function<void()> what)>;
+
+  // A thread that is woken often takes the processor from the one that wakes it. Where there is `soon`, threads are woken
+  // by it: one that gives the work of several requests has then given all of it.
+  explicit RequestThreads(int64_t most, std::chrono::milliseconds idle_time = std::chrono::seconds(20),
+                          Soon soon = nullptr)
+      : most_(most), idle_time_(idle_time), soon_(std::move(soon)) {}
   ~RequestThreads();  // when all have returned
   RequestThreads(const RequestThreads&) = delete;
   RequestThreads& operator=(const RequestThreads&) = delete;
@@ -39,14 +46,17 @@ class RequestThreads {
   };
 
   bool start_thread(Work& first);
+  void wake();
   void serve_thread(Work work);
   void wait_for_work(std::unique_lock<std::mutex>& lock, const std::shared_ptr<Idle>& self);
 
   const int64_t most_;
   const std::chrono::milliseconds idle_time_;
+  const Soon soon_;
   mutable std::mutex mutex_;
   int64_t working_ = 0;
-  std::vector<std::shared_ptr<Idle>> idle_;  // the last one to have worked is the last
+  std::vector<std::shared_ptr<Idle>> idle_;     // the last one to have worked is the last
+  std::vector<std::shared_ptr<Idle>> to_wake_;  // that have been given work
   bool stopping_ = false;
   std::unordered_map<std::thread::id, std::thread> threads_;
   std::vector<std::thread> ended_;

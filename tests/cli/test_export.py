@@ -106,7 +106,8 @@ class Export(heed_cli.CliTest):
         made = heed("export", "--model", model, "--out", out, *options)
         self.assertEqual((made.returncode, made.stderr), (0, ""))
         metadata, tensors = read_gguf(out)
-        self.assertEqual(made.stdout, f"{len(tensors)} tensors, {out.stat().st_size} bytes\n")
+        form = metadata["general.architecture"]
+        self.assertEqual(made.stdout, f"{form}: {len(tensors)} tensors, {out.stat().st_size} bytes\n")
         return metadata, tensors
 
     def assert_holds(self, tensors, expected, kind):

@@ -1,14 +1,16 @@
 """Transformers that translate, write and read, trained and run on your own machine.
 
     >>> import heed
-    >>> translator = heed.Translator("model")           # doctest: +SKIP
-    >>> translator.translate("ein Hund", beam_size=4)   # doctest: +SKIP
+    >>> translator = heed.Translator("model")
+    >>> translator.translate("ein Hund", beam_size=4)
     TranslationResult(['a dog'])
 
-Models are heed's own directories, or those of Hugging Face, GGUF, CTranslate2 and Marian.
+Models are heed's own directories, or those of Hugging Face, GGUF, CTranslate2 and Marian. Examples have the models that
+tests/bindings/python/test_examples.py makes: "model" translates, "stories" writes, "encoder" reads.
 """
 
 import contextlib
+import functools
 import json
 import numbers
 import os
@@ -38,22 +40,50 @@ for _name in __all__:
         globals()[_name].__module__ = __name__  # where people find it
 
 
+def _wrong(argument, expected, value):
+    return _heed.WrongArgument(f"(): argument '{argument}' must be {expected}, not {type(value).__name__}")
+
+
+def _names_itself(function):
+    """Puts the function's name before what is said of a wrong argument, as the native module's functions do."""
+    @functools.wraps(function)
+    def named(*arguments, **options):
+        try:
+            return function(*arguments, **options)
+        except _heed.WrongArgument as error:
+            raise TypeError(f"{function.__qualname__}{error}") from None
+    return named
+
+
+def _method_of(native):
+    """Makes a function a method of a native class."""
+    def add(function):
+        function.__name__ = function.__name__.lstrip("_")
+        function.__qualname__ = f"{native.__name__}.{function.__name__}"
+        setattr(native, function.__name__, _names_itself(function))
+    return add
+
+
 def _embeddings(value, name):
     import numpy
     try:
         array = numpy.asarray(value, numpy.float32)
     except (TypeError, ValueError):
-        raise TypeError(f"{name}: expected embeddings, a row or a table of numbers") from None
+        raise _wrong(name, "a row or a table of numbers", value) from None
     if array.ndim not in (1, 2):
         raise ValueError(f"{name}: an array of {array.ndim} axes, expected a row or a table")
     return array
 
 
+@_names_itself
 def similarity(a, b):
     """The cosines of the angles between embeddings: a number, a row or a table, as a and b are rows or tables.
 
-    >>> float(similarity([1.0, 0.0], [1.0, 1.0]).round(4))
+    >>> float(heed.similarity([1.0, 0.0], [1.0, 1.0]).round(4))
     0.7071
+    >>> rows = encoder.encode(["a dog", "a man"])
+    >>> encoder.similarity(rows, rows).shape
+    (2, 2)
     """
     import numpy
     a, b = (_embeddings(value, name) for value, name in ((a, "a"), (b, "b")))
@@ -64,10 +94,7 @@ def similarity(a, b):
     return numpy.where(lengths > 0, (a @ b.T) / numpy.where(lengths > 0, lengths, 1), 0)
 
 
-def _stream(self, prompt, **options):
-    """Yields the text that continues the prompt, piece by piece. Closing the iterator ends the text."""
-    if not isinstance(prompt, str):
-        raise TypeError(f"prompt: expected a str, not {type(prompt).__name__}")
+def _pieces(generator, prompt, options):
     pieces, ended, closed = queue.SimpleQueue(), object(), threading.Event()
 
     def take(_prompt, _text, piece):
@@ -76,7 +103,7 @@ def _stream(self, prompt, **options):
 
     def write():
         try:
-            self.generate(prompt, callback=take, **options)
+            generator.generate(prompt, callback=take, **options)
             pieces.put(ended)
         except BaseException as error:
             pieces.put(error)
@@ -91,22 +118,42 @@ def _stream(self, prompt, **options):
         closed.set()
 
 
+@_method_of(Generator)
+def _stream(self, prompt, **options):
+    """Yields the text that continues the prompt, piece by piece. Closing the iterator ends the text.
+
+    Options are those of generate().
+
+    >>> for piece in generator.stream("once upon", temperature=0):
+    ...     print(piece, end="", flush=True)
+     a time there was a dog
+    """
+    if not isinstance(prompt, str):
+        raise _wrong("prompt", "a str", prompt)
+    return _pieces(self, prompt, options)
+
+
+@_method_of(Generator)
 def _chat(self, messages, **options):
-    """The model's answer to a conversation, a list of {"role": ..., "content": ...}, by its chat template."""
+    """The model's answer to a conversation, a list of {"role": ..., "content": ...}, by its chat template.
+
+    Options are those of generate().
+
+    >>> generator.chat([{"role": "user", "content": "once upon"}], temperature=0).text
+    ' a time there was a dog'
+    """
     try:
         messages = list(messages)
     except TypeError:
-        raise TypeError(f"messages: expected a list of dicts, not {type(messages).__name__}") from None
+        raise _wrong("messages", "a list of dicts", messages) from None
     for message in messages:
         if not isinstance(message, dict) or not isinstance(message.get("role"), str) or \
                 not isinstance(message.get("content"), str):
-            raise TypeError('messages: expected dicts with a "role" and a "content" of str')
+            raise _heed.WrongArgument("""(): argument 'messages' must be dicts with a "role" and a "content" of str""")
     return self._chat(messages, **options)
 
 
 Encoder.similarity = staticmethod(similarity)
-Generator.stream = _stream
-Generator.chat = _chat
 
 
 def _toml(value):
@@ -120,13 +167,13 @@ def _toml(value):
         return json.dumps(os.fspath(value), ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(_toml, value)) + "]"
-    raise TypeError(f"recipe: a {type(value).__name__} is not a setting")
+    raise _heed.WrongArgument(f"(): a {type(value).__name__} is not a setting of a recipe")
 
 
 def recipe_text(recipe):
     """A recipe, a dict of tables, in TOML.
 
-    >>> print(recipe_text({"model": {"heads": 4, "gated": True}, "data": {"train": ["a.txt"]}}))
+    >>> print(heed.recipe_text({"model": {"heads": 4, "gated": True}, "data": {"train": ["a.txt"]}}))
     [model]
     heads = 4
     gated = true
@@ -143,7 +190,7 @@ def recipe_text(recipe):
 class Recipe(MutableMapping):
     """The settings of a training run, by names such as "model.heads".
 
-        >>> recipe = Recipe({"model": {"heads": 4}})
+        >>> recipe = heed.Recipe({"model": {"heads": 4}})
         >>> recipe["model.heads"], recipe["model.norm_placement"]
         (4, 'pre')
         >>> recipe["training.updates"] = 100
@@ -157,15 +204,21 @@ class Recipe(MutableMapping):
     that. A value that is wrong is refused at once, and nothing has changed.
     """
 
+    @_names_itself
     def __init__(self, recipe, overrides=()):
         """recipe is a file, a dict of tables, or another Recipe; overrides are "table.key=value"."""
         self._take(_settings_of(recipe, overrides))
 
     @classmethod
+    @_names_itself
     def load(cls, path, overrides=()):
-        """From a file in TOML."""
+        """From a file in TOML.
+
+        >>> heed.Recipe.load("recipe.toml", overrides=["training.updates=9"])["training.updates"]
+        9
+        """
         if not isinstance(path, (str, os.PathLike)):
-            raise TypeError(f"path: expected a path, not {type(path).__name__}")
+            raise _wrong("path", "a path", path)
         return cls(path, overrides)
 
     def _take(self, settings):
@@ -192,23 +245,41 @@ class Recipe(MutableMapping):
     def __repr__(self):
         return f"Recipe({self.to_dict()!r})"
 
+    @_names_itself
     def set(self, settings):
-        """Sets several at once, from a dict by their names."""
+        """Sets several at once, from a dict by their names.
+
+        >>> recipe = heed.Recipe({"model": {"heads": 4}})
+        >>> recipe.set({"model.model": 64, "model.heads": 2})
+        >>> recipe["model.model"] // recipe["model.heads"]
+        32
+        """
         if not isinstance(settings, Mapping):
-            raise TypeError(f"settings: expected a dict, not {type(settings).__name__}")
+            raise _wrong("settings", "a dict", settings)
         for key in settings:
             if not isinstance(key, str) or "." not in key:
-                raise TypeError(f'key: expected a name such as "model.heads", not {key!r}')
+                raise _heed.WrongArgument(f'(): settings have names such as "model.heads", not {key!r}')
         self._take(_settings_of(_tables({**self._given, **settings})))
 
     def to_dict(self):
-        """What was given, as a dict of tables."""
+        """What was given, as a dict of tables.
+
+        >>> heed.Recipe({"model": {"heads": 4}}, overrides=["model.heads=2"]).to_dict()
+        {'model': {'heads': 2}}
+        """
         return _tables(self._given)
 
+    @_names_itself
     def save(self, path):
-        """Writes what was given to a file in TOML."""
+        """Writes what was given to a file in TOML.
+
+        >>> recipe = heed.Recipe({"model": {"heads": 2}})
+        >>> recipe.save("saved.toml")
+        >>> heed.Recipe.load("saved.toml") == recipe
+        True
+        """
         if not isinstance(path, (str, os.PathLike)):
-            raise TypeError(f"path: expected a path, not {type(path).__name__}")
+            raise _wrong("path", "a path", path)
         with open(path, "w", encoding="utf-8") as file:
             file.write(recipe_text(self.to_dict()) + "\n")
 
@@ -226,7 +297,7 @@ def _tables(settings):
 
 def _check_recipe(recipe):
     if not isinstance(recipe, (str, os.PathLike, Mapping)):
-        raise TypeError(f"recipe: expected a path, a dict or a Recipe, not {type(recipe).__name__}")
+        raise _wrong("recipe", "a path, a dict or a Recipe", recipe)
 
 
 @contextlib.contextmanager
@@ -254,16 +325,22 @@ def _settings_of(recipe, overrides=()):
         return _heed._settings(path, overrides)
 
 
+@_names_itself
 def plan(recipe, *, overrides=(), length=0, threads=0, run=False):
     """What a recipe's training takes: parameters, FLOPs and bytes of memory by their parts.
 
     length: tokens of a sequence; 0 is the recipe's context, or the usual length of a sentence
     run: times some updates on random tokens, too
+
+    >>> cost = heed.plan("recipe.toml")
+    >>> cost["parameters"] == sum(part["parameters"] for part in cost["parts"].values())
+    True
     """
     with _file_of(recipe) as path:
         return _heed._plan(path, overrides, length, threads, run)
 
 
+@_names_itself
 def train(recipe, output, *, callbacks=(), overrides=(), resume=False, threads=0, device="cpu"):
     """Trains a model and leaves a model directory behind.
 
@@ -271,10 +348,16 @@ def train(recipe, output, *, callbacks=(), overrides=(), resume=False, threads=0
     "train" (loss, learning_rate, tokens_per_second ...) and "validation" (loss, bleu ...). When one returns something
     true the run saves its state and ends; what one raises is raised again then; and so does Ctrl-C. With resume, the
     same call goes on. Returns a dict with the reason of the end and the number of parameters.
+
+    >>> recipe = heed.Recipe.load("recipe.toml")
+    >>> recipe["training.updates"] = 4
+    >>> losses = []
+    >>> heed.train(recipe, "trained", callbacks=lambda event: losses.append(event.get("loss")), threads=1)["reason"]
+    'updates'
     """
     _check_recipe(recipe)
     callbacks = (callbacks,) if callable(callbacks) else callbacks
     if not isinstance(callbacks, (list, tuple)) or not all(map(callable, callbacks)):
-        raise TypeError("callbacks: expected a callable, or a list of them")
+        raise _wrong("callbacks", "a callable or a list of them", callbacks)
     with _file_of(recipe) as path:
         return _heed._train(path, output, callbacks, overrides, resume, threads, device)

@@ -4,13 +4,16 @@
 
 namespace heed::python {
 
-void refuse_type(const char* name, const char* expected, const py::handle& found) {
-  throw py::type_error(std::string(name) + ": expected " + expected + ", not " +
-                       std::string(py::str(py::type::of(found).attr("__name__"))));
+void refuse(const std::string& name, const std::string& expected, const std::string& found) {
+  throw WrongArgument("(): argument '" + name + "' must be " + expected + ", not " + found);
+}
+
+void refuse_type(const std::string& name, const std::string& expected, const py::handle& found) {
+  refuse(name, expected, py::str(py::type::of(found).attr("__name__")));
 }
 
 template <>
-std::string value_of(const py::handle& value, const char* name) {
+std::string value_of(const py::handle& value, const std::string& name) {
   if (!py::isinstance<py::str>(value)) {
     refuse_type(name, "a str", value);
   }
@@ -18,7 +21,7 @@ std::string value_of(const py::handle& value, const char* name) {
   const char* const text = PyUnicode_AsUTF8AndSize(value.ptr(), &size);
   if (text == nullptr) {
     const py::error_already_set failure;  // which says where
-    throw py::value_error(std::string(name) + ": " + std::string(py::str(failure.value())));
+    throw py::value_error(name + ": " + std::string(py::str(failure.value())));
   }
   return {text, static_cast<size_t>(size)};
 }
@@ -35,18 +38,18 @@ bool is_list(const py::handle& value) {
   return py::isinstance<py::iterable>(value) && !py::isinstance<py::str>(value) && !py::isinstance<py::bytes>(value);
 }
 
-std::vector<std::string> list_of(const py::object& texts, const char* name) {
+std::vector<std::string> list_of(const py::object& texts, const std::string& name) {
   if (!is_list(texts)) {
     refuse_type(name, "a list of str", texts);
   }
   std::vector<std::string> all;
   for (const py::handle text : texts) {
-    all.push_back(value_of<std::string>(text, (std::string(name) + "[" + std::to_string(all.size()) + "]").c_str()));
+    all.push_back(value_of<std::string>(text, name + "[" + std::to_string(all.size()) + "]"));
   }
   return all;
 }
 
-Texts texts_of(const py::object& texts, const char* name) {
+Texts texts_of(const py::object& texts, const std::string& name) {
   if (py::isinstance<py::str>(texts)) {
     return {{value_of<std::string>(texts, name)}, true};
   }
@@ -90,7 +93,7 @@ py::object NamedArguments::object(const char* name) {
   return given_.contains(name) ? py::object(given_[name]) : py::none();
 }
 
-void NamedArguments::finish(const char* function) const {
+void NamedArguments::finish() const {
   for (const auto& [name, value] : given_) {
     const std::string text = py::str(name);
     if (std::find(known_.begin(), known_.end(), text) == known_.end()) {
@@ -98,7 +101,7 @@ void NamedArguments::finish(const char* function) const {
       for (const std::string& known : known_) {
         all += (all.empty() ? "" : ", ") + known;
       }
-      throw py::type_error(std::string(function) + "() has no argument " + text + "; it has " + all);
+      throw WrongArgument("() got an unexpected keyword argument '" + text + "'; it has " + all);
     }
   }
 }

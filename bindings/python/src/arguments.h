@@ -5,7 +5,9 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <limits>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -19,15 +21,53 @@ namespace heed::python {
 
 namespace py = pybind11;
 
-[[noreturn]] void refuse_type(const char* name, const char* expected, const py::handle& found);
+// A TypeError. Its message, which begins with "()", follows the function's name, which misuse.h puts before it.
+class WrongArgument : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
 
-// TypeError, with the argument's name, for a value of another type; ValueError for a str that is not valid text.
+// WrongArgument: "(): argument 'NAME' must be EXPECTED, not FOUND".
+[[noreturn]] void refuse(const std::string& name, const std::string& expected, const std::string& found);
+// The same, with the name of its type.
+[[noreturn]] void refuse_type(const std::string& name, const std::string& expected, const py::handle& found);
+
 template <class Value>
-Value value_of(const py::handle& value, const char* name) {
-  static const char* const kExpected = std::is_same_v<Value, bool>       ? "True or False"
-                                       : std::is_floating_point_v<Value> ? "a number"
-                                       : std::is_integral_v<Value>       ? "an integer within its range"
-                                                                         : "a list of integers within their range";
+inline constexpr bool kIsList = !std::is_arithmetic_v<Value> && !std::is_same_v<Value, std::string>;
+
+bool is_list(const py::handle& value);  // iterable, but no str and no bytes
+
+// WrongArgument for a value of another type; ValueError, with the argument's name, for a str that is not valid text.
+template <class Value>
+Value value_of(const py::handle& value, const std::string& name);
+template <>
+std::string value_of(const py::handle& value, const std::string& name);
+
+// Why a value does not convert. An element of a list may be what is wrong with it.
+template <class Value>
+[[noreturn]] void refuse_value(const py::handle& value, const std::string& name) {
+  if constexpr (kIsList<Value>) {
+    size_t number = 0;
+    if (is_list(value)) {
+      for (const py::handle one : value) {
+        value_of<typename Value::value_type>(one, name + "[" + std::to_string(number++) + "]");
+      }
+    }
+    refuse_type(name, "a list of ints", value);
+  } else if constexpr (std::is_same_v<Value, bool>) {
+    refuse_type(name, "a bool", value);
+  } else if constexpr (std::is_floating_point_v<Value>) {
+    refuse_type(name, "a number", value);
+  } else if (PyLong_CheckExact(value.ptr()) != 0) {
+    using Range = std::numeric_limits<Value>;
+    refuse(name, "from " + std::to_string(Range::min()) + " to " + std::to_string(Range::max()), py::str(value));
+  } else {
+    refuse_type(name, "an int", value);
+  }
+}
+
+template <class Value>
+Value value_of(const py::handle& value, const std::string& name) {
   if (std::is_same_v<Value, bool> == py::isinstance<py::bool_>(value)) {
     // What converts to an integer may be none: a float32 of numpy's.
     constexpr bool kConverts = std::is_floating_point_v<Value>;
@@ -42,14 +82,12 @@ Value value_of(const py::handle& value, const char* name) {
       }
     }
   }
-  throw py::type_error(std::string(name) + ": expected " + kExpected + ", not " + std::string(py::repr(value)));
+  refuse_value<Value>(value, name);
 }
-template <>
-std::string value_of(const py::handle& value, const char* name);
 
 // Nothing for None.
 template <class Value>
-std::optional<Value> value_or_none(const py::handle& value, const char* name) {
+std::optional<Value> value_or_none(const py::handle& value, const std::string& name) {
   return value.is_none() ? std::nullopt : std::optional(value_of<Value>(value, name));
 }
 
@@ -62,12 +100,11 @@ struct Texts {
   bool is_single = false;
 };
 
-bool is_list(const py::handle& value);  // iterable, but no str and no bytes
-// TypeError, with the argument's name, for anything but a str or a list of str.
-Texts texts_of(const py::object& texts, const char* name);
-std::vector<std::string> list_of(const py::object& texts, const char* name);  // of several alone
-std::string path_of(const py::object& path, const char* name);                // a str or an os.PathLike
-std::string path_or_empty(const py::object& path, const char* name);          // empty for None
+// WrongArgument for anything but a str or a list of str.
+Texts texts_of(const py::object& texts, const std::string& name);
+std::vector<std::string> list_of(const py::object& texts, const std::string& name);  // of several alone
+std::string path_of(const py::object& path, const char* name);                       // a str or an os.PathLike
+std::string path_or_empty(const py::object& path, const char* name);                 // empty for None
 py::object callable_or_none(const py::object& callback);
 
 // ValueError, with the argument's name and all values, for a name that is none of them.
@@ -98,8 +135,8 @@ class NamedArguments {
   // ValueError, with the argument's name, for less than `least`.
   void take(const char* name, int64_t& to, int64_t least);
   py::object object(const char* name);  // None where it was not given
-  // TypeError for an argument that was not taken, with the names of those that there are.
-  void finish(const char* function) const;
+  // WrongArgument for an argument that was not taken, with the names of those that there are.
+  void finish() const;
 
  private:
   const py::kwargs& given_;

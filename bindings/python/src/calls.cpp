@@ -144,6 +144,12 @@ void end_calls_with_interpreter() {
                                                          py::cpp_function([] { running_calls().all.clear(); }));
 }
 
+void require_going_on(const Interruption& interruption, const char* function) {
+  if (interruption.stop.stop_requested()) {
+    throw InterruptedError(std::string(function) + ": it was stopped");
+  }
+}
+
 void run_call(const StoppableCall& call) {
   std::stop_source stop;
   const RunningCall running(stop);

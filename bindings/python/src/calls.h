@@ -19,6 +19,9 @@ namespace py = pybind11;
 using StoppableCall = std::function<void(const Interruption& interruption, std::stop_source& stop)>;
 void run_call(const StoppableCall& call);
 
+// For loops of a call: InterruptedError once it is to stop.
+void require_going_on(const Interruption& interruption, const char* function);
+
 // Has the interpreter stop what other threads still compute, and wait for it, before it ends.
 void end_calls_with_interpreter();
 

@@ -41,6 +41,8 @@ py::object encode(const HeldEncoder& held, const py::object& texts, const py::ob
   return read.is_single ? py::object(embeddings.attr("__getitem__")(0)) : py::object(embeddings);
 }
 
+int64_t embedding_width(const HeldEncoder& held) { return held.get().embedding_width(); }
+
 py::dict dict_of(const TextLabels& labels) {
   py::dict scores;
   for (const LabelScore& one : labels.scores) {
@@ -54,19 +56,76 @@ py::dict dict_of(const TextLabels& labels) {
   return result;
 }
 
-constexpr const char* kEncode =
+constexpr const char* kEmbeddings =
     R"(The embedding of a str, or of each of a list: a numpy array of float32, which has a row for each text of a list.
 
 normalize_embeddings: to length 1; None: as the model was made. pooling: "first", "mean", "max", "last" or
 "mean-sqrt-length". prompt, prompt_name: a text that is read before each text, or the name of one of the model's own.
-batch_size is for other libraries' sake: batches are made of tokens, and change no bit of a result.)";
+batch_size is for other libraries' sake: batches are made of tokens, and change no bit of a result.
+
+    >>> rows = encoder.encode(["a dog", "a man"], normalize_embeddings=True)
+    >>> rows.shape == (2, encoder.embedding_width)
+    True)";
+
+constexpr const char* kEncoder =
+    R"(A model that reads texts: for embeddings one of any kind; with a head, for labels or masked words.
+
+    >>> encoder = heed.Encoder("encoder")
+    >>> encoder.encode("a dog").dtype
+    dtype('float32'))";
+
+constexpr const char* kClassify =
+    R"(For a str, or each of a list, a dict: label (the likeliest), labels, scores by label, and number.
+
+    >>> classifier = heed.Encoder("classifier")
+    >>> classifier.labels
+    ['negative', 'neutral', 'positive']
+    >>> found = classifier.classify("a dog")
+    >>> found["label"] == max(found["scores"], key=found["scores"].get)
+    True)";
+
+constexpr const char* kTag = R"(A label for each word of each sentence, which is a list of words.
+
+    >>> tagger = heed.Encoder("tagger")
+    >>> labels = tagger.tag([["a", "dog"], ["a"]])
+    >>> [len(sentence) for sentence in labels], set(labels[0]) <= set(tagger.labels)
+    ([2, 1], True))";
+
+constexpr const char* kFill =
+    R"(For each mask of each text the likeliest words: dicts of token, id, score and the whole sequence.
+
+    >>> masked = heed.Encoder("masked")
+    >>> found = masked.fill(f"a {masked.mask} runs", top=2)
+    >>> len(found), found[0][0]["score"] >= found[0][1]["score"]
+    (1, True))";
+
+constexpr const char* kEncoderForward =
+    R"(What the model computes from a str, or from token numbers as it reads them: a ForwardResult.
+
+output_attentions, output_hidden_states: adds those of every layer
+
+    >>> found = encoder.forward("a dog", output_attentions=True)
+    >>> found.attentions[0].shape[1:] == (len(found.ids), len(found.ids))
+    True)";
+
+constexpr const char* kEncoderAttention =
+    R"(What the model attends to when it reads the text; as Translator.attention().
+
+    >>> found = encoder.attention("a dog", layers=[0], heads=[0])
+    >>> found["weights"].shape == (1, 1, len(found["rows"]), len(found["columns"]))
+    True)";
+
+constexpr const char* kEmbeddingDimension = R"(embedding_width, by the name that sentence-transformers has for it.
+
+    >>> encoder.get_sentence_embedding_dimension() == encoder.embedding_width
+    True)";
 
 // The number of a label that is given by its name or its number.
 int32_t number_of(const std::vector<std::string>& labels, const py::object& label, const std::string& name) {
   if (!py::isinstance<py::str>(label)) {
-    return value_of<int32_t>(label, name.c_str());
+    return value_of<int32_t>(label, name);
   }
-  const auto text = value_of<std::string>(label, name.c_str());
+  const auto text = value_of<std::string>(label, name);
   const auto found = std::find(labels.begin(), labels.end(), text);
   if (found == labels.end()) {
     throw py::value_error(name + ": the model has no label \"" + text + "\"");
@@ -84,8 +143,7 @@ void expect(LossExample& example, const Encoder& encoder, const py::object& expe
     if (!is_real) {
       example.expected.push_back(number_of(encoder.labels(), one, name));
     }
-    example.values.push_back(is_real ? value_of<double>(one, name.c_str())
-                                     : static_cast<double>(example.expected.back()));
+    example.values.push_back(is_real ? value_of<double>(one, name) : static_cast<double>(example.expected.back()));
   }
 }
 
@@ -101,14 +159,15 @@ constexpr const char* kEncoderGradients = R"(The loss of pairs (text, expected),
 A text is as forward() takes it. Expected is a label or its number; of a model that labels words or fills masks, a
 number for each token, negative where nothing is predicted; of several labels, 0 or 1 for each; of a number, that.
 
-In f32, without dropout; the weights are opened anew in each call.)";
+In f32, without dropout; the weights are opened anew in each call.
+
+    >>> heed.Encoder("classifier").gradients([("a dog", "positive"), ("a man", 0)]).predictions
+    2)";
 
 }  // namespace
 
 void add_encoder(py::module_& module) {
-  py::class_<HeldEncoder> type(
-      module, "Encoder",
-      "A model that reads texts: for embeddings one of any kind; with a head, for labels or masked words.");
+  py::class_<HeldEncoder> type(module, "Encoder", kEncoder);
   type.def(py::init([](const py::object& model, const py::object& compute_type, const py::object& threads,
                        const py::object& device) {
              return std::make_unique<HeldEncoder>(path_of(model, "model"),
@@ -116,7 +175,7 @@ void add_encoder(py::module_& module) {
            }),
            py::arg("model"), py::kw_only(), py::arg("compute_type") = "auto", py::arg("threads") = 0,
            py::arg("device") = "cpu")
-      .def("encode", &encode, kEncode, py::arg("texts"), py::kw_only(), py::arg("batch_size") = 32,
+      .def("encode", &encode, kEmbeddings, py::arg("texts"), py::kw_only(), py::arg("batch_size") = 32,
            py::arg("normalize_embeddings") = py::none(), py::arg("pooling") = py::none(),
            py::arg("prompt") = py::none(), py::arg("prompt_name") = py::none())
       .def(
@@ -134,8 +193,7 @@ void add_encoder(py::module_& module) {
             }
             return read.is_single ? py::object(all[0]) : py::object(all);
           },
-          "For a str, or each of a list, a dict: label (the likeliest), labels, scores by label, and number.",
-          py::arg("texts"))
+          kClassify, py::arg("texts"))
       .def(
           "tag",
           [](const HeldEncoder& held, const py::object& sentences) {
@@ -145,8 +203,7 @@ void add_encoder(py::module_& module) {
             }
             std::vector<std::vector<std::string>> words;
             for (const py::handle sentence : sentences) {
-              words.push_back(
-                  list_of(py::reinterpret_borrow<py::object>(sentence), sentence_name(words.size()).c_str()));
+              words.push_back(list_of(py::reinterpret_borrow<py::object>(sentence), sentence_name(words.size())));
             }
             std::vector<std::vector<std::string>> found;
             run_call([&](const Interruption& interruption, std::stop_source&) {
@@ -154,7 +211,7 @@ void add_encoder(py::module_& module) {
             });
             return found;
           },
-          "A label for each word of each sentence, which is a list of words.", py::arg("sentences"))
+          kTag, py::arg("sentences"))
       .def(
           "fill",
           [](const HeldEncoder& held, const py::object& texts, const py::object& top, const py::object& mask) {
@@ -185,17 +242,20 @@ void add_encoder(py::module_& module) {
             }
             return read.is_single ? py::object(all[0]) : py::object(all);
           },
-          "For each mask of each text the likeliest words: dicts of token, id, score and the whole sequence.",
-          py::arg("texts"), py::kw_only(), py::arg("top") = 5, py::arg("mask") = "")
-      .def_property_readonly("mask", [](const HeldEncoder& held) { return held.get().mask(); })
-      .def_property_readonly("labels", [](const HeldEncoder& held) { return held.get().labels(); })
-      .def_property_readonly("embedding_width", [](const HeldEncoder& held) { return held.get().embedding_width(); });
+          kFill, py::arg("texts"), py::kw_only(), py::arg("top") = 5, py::arg("mask") = "")
+      .def_property_readonly(
+          "mask", [](const HeldEncoder& held) { return held.get().mask(); }, "The token that fill() replaces.")
+      .def_property_readonly(
+          "labels", [](const HeldEncoder& held) { return held.get().labels(); }, "Their names, by their numbers.")
+      .def_property_readonly("embedding_width", &embedding_width, "The numbers of an embedding.")
+      .def("get_sentence_embedding_dimension", &embedding_width, kEmbeddingDimension);
   add_gradients(type, kEncoderGradients, &example_of_text);
   add_properties(type);
-  add_forward_of_text(type);
-  add_attention_of_text(type, "encoder", [](const Encoder& encoder, const std::string& text, const auto& request) {
-    return encoder.attention(text, request);
-  });
+  add_forward_of_text(type, kEncoderForward);
+  add_attention_of_text(type, kEncoderAttention, "encoder",
+                        [](const Encoder& encoder, const std::string& text, const auto& request) {
+                          return encoder.attention(text, request);
+                        });
 }
 
 }  // namespace heed::python

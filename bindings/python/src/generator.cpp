@@ -72,7 +72,7 @@ py::object generate(const HeldGenerator& held, const Texts& prompts, PromptMarks
   NamedArguments arguments(given);
   GenerationOptions options = options_of(generator, arguments);
   const py::object callback = callable_or_none(arguments.object("callback"));
-  arguments.finish("generate");
+  arguments.finish();
   options.marks = marks;
   CallbackFailure failure;
   std::vector<std::vector<Completion>> found;
@@ -105,7 +105,59 @@ frequency_penalty, no_repeat_ngram_size, seed, num_return_sequences, beam_size, 
 text matches), choices (of which each text is one).
 
 callback is called with the prompt's number, the text's, and each new piece; what it raises stops the call and is raised
-again, and a true value ends the texts where they are.)";
+again, and a true value ends the texts where they are.
+
+    >>> generator.generate("once upon", temperature=0)
+    GenerationResult([' a time there was a dog'])
+    >>> [result.text for result in generator.generate(["once upon", "the dog"], temperature=0, max_new_tokens=2)]
+    [' a time', ' sees a']
+    >>> pieces = []
+    >>> result = generator.generate("once upon", temperature=0, callback=lambda _, text, piece: pieces.append(piece))
+    >>> "".join(pieces) == result.text
+    True)";
+
+constexpr const char* kGenerator =
+    R"(A language model, from its directory or from another program's model; see Translator.
+
+    >>> generator = heed.Generator("stories")
+    >>> generator.generate("the dog", temperature=0).text
+    ' sees a cat')";
+
+constexpr const char* kGenerationResult = R"(The texts that continue one prompt.
+
+    >>> result = generator.generate("once upon", temperature=0, num_return_sequences=2)
+    >>> result.texts, result.finish_reasons
+    ([' a time there was a dog', ' a time there was a dog'], ['end', 'end']))";
+
+constexpr const char* kPerplexity = R"(How well the model predicts a text: e to the mean of -log p of its tokens.
+
+    >>> generator.perplexity("once upon a time") < generator.perplexity("time a upon once")
+    True)";
+
+constexpr const char* kGeneratorForward =
+    R"(What the model computes from a str, or from token numbers as it reads them: a ForwardResult.
+
+output_attentions, output_hidden_states: adds those of every layer
+
+    >>> found = generator.forward("once upon")
+    >>> likeliest = int(found.logits[-1].argmax())
+    >>> heed.Tokenizer("stories/text.tokenizer").id_to_token(likeliest)
+    'a')";
+
+constexpr const char* kGeneratorGradients =
+    R"(The loss of texts, as forward() takes them, and its gradients: each token but the first is predicted.
+
+In f32, without dropout; the weights are opened anew in each call.
+
+    >>> generator.gradients(["once upon a time"]).predictions
+    4)";
+
+constexpr const char* kGeneratorAttention =
+    R"(What the model attends to when it reads the text; as Translator.attention().
+
+    >>> found = generator.attention("once upon")
+    >>> found["weights"].shape == (1, 2, len(found["rows"]), len(found["columns"]))
+    True)";
 
 LossExample example_of_line(const Generator& generator, const py::object& text, const std::string& name) {
   return {.tokens = tokens_of(generator, text, name), .target = {}, .expected = {}, .values = {}};
@@ -114,7 +166,7 @@ LossExample example_of_line(const Generator& generator, const py::object& text, 
 }  // namespace
 
 void add_generator(py::module_& module) {
-  py::class_<GenerationResult>(module, "GenerationResult", "The texts that continue one prompt.")
+  py::class_<GenerationResult>(module, "GenerationResult", kGenerationResult)
       .def_readonly("texts", &GenerationResult::texts, "Without the prompt.")
       .def_readonly("log_probabilities", &GenerationResult::log_probabilities, "Sums over each text's tokens.")
       .def_readonly("tokens", &GenerationResult::tokens, "How many each has.")
@@ -126,8 +178,7 @@ void add_generator(py::module_& module) {
       .def("__repr__", [](const GenerationResult& result) {
         return "GenerationResult(" + std::string(py::repr(py::cast(result.texts))) + ")";
       });
-  py::class_<HeldGenerator> type(
-      module, "Generator", "A language model, from its directory or from another program's model; see Translator.");
+  py::class_<HeldGenerator> type(module, "Generator", kGenerator);
   type.def(py::init([](const py::object& model, const py::object& compute_type, const py::object& threads,
                        const py::object& device, const py::object& cache) {
              return std::make_unique<HeldGenerator>(
@@ -165,16 +216,14 @@ void add_generator(py::module_& module) {
             });
             return found.perplexity;
           },
-          "How well the model predicts a text: e to the mean of -log p of its tokens.", py::arg("text"));
-  add_gradients(type,
-                "The loss of texts, as forward() takes them, and its gradients: each token but the first is predicted."
-                "\n\nIn f32, without dropout; the weights are opened anew in each call.",
-                &example_of_line);
+          kPerplexity, py::arg("text"));
+  add_gradients(type, kGeneratorGradients, &example_of_line);
   add_properties(type);
-  add_forward_of_text(type);
-  add_attention_of_text(type, "decoder", [](const Generator& generator, const std::string& text, const auto& request) {
-    return generator.attention(text, request, {}, "text");
-  });
+  add_forward_of_text(type, kGeneratorForward);
+  add_attention_of_text(type, kGeneratorAttention, "decoder",
+                        [](const Generator& generator, const std::string& text, const auto& request) {
+                          return generator.attention(text, request, {}, "text");
+                        });
 }
 
 }  // namespace heed::python

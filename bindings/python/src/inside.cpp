@@ -51,9 +51,9 @@ bool is_text(const py::object& tokens) { return py::isinstance<py::str>(tokens);
 
 std::vector<int32_t> ids_of(const py::object& tokens, const std::string& name) {
   if (py::isinstance<py::bytes>(tokens) || !py::isinstance<py::sequence>(tokens)) {
-    refuse_type(name.c_str(), "a str or a list of token numbers", tokens);
+    refuse_type(name, "a str or a list of token numbers", tokens);
   }
-  return value_of<std::vector<int32_t>>(tokens, name.c_str());
+  return value_of<std::vector<int32_t>>(tokens, name);
 }
 
 ForwardRequest forward_request(const py::object& attentions, const py::object& hidden_states) {
@@ -82,8 +82,11 @@ py::object forward_result(ForwardResult&& result, PairTokens&& ids) {
 }
 
 std::pair<py::object, py::object> two_of(const py::object& pair, const std::string& name) {
-  if ((!py::isinstance<py::tuple>(pair) && !py::isinstance<py::list>(pair)) || py::len(pair) != 2) {
-    throw py::type_error(name + ": expected a pair, not " + std::string(py::repr(pair)));
+  if (!py::isinstance<py::tuple>(pair) && !py::isinstance<py::list>(pair)) {
+    refuse_type(name, "a pair", pair);
+  }
+  if (py::len(pair) != 2) {
+    refuse(name, "a pair", std::to_string(py::len(pair)) + " values");
   }
   return {pair[py::int_(0)], pair[py::int_(1)]};
 }
@@ -94,8 +97,36 @@ py::object gradients_of(const std::string& directory, const std::vector<LossExam
   return py::cast(Gradients{found.loss, found.predictions, dict_of(std::move(found.gradients))});
 }
 
+namespace {
+
+constexpr const char* kForwardResult = R"(What a model computes from the tokens of a text.
+
+    >>> found = generator.forward("once upon", output_hidden_states=True)
+    >>> len(found.ids) == len(found.logits) == len(found.hidden_states[-1])
+    True)";
+
+constexpr const char* kPairForwardResult = R"(What an encoder-decoder computes from a source and a target.
+
+    >>> found = translator.forward("ein Hund", "a dog", output_attentions=True)
+    >>> found.cross_attentions[0].shape == (2, len(found.target_ids), len(found.source_ids))
+    True)";
+
+constexpr const char* kLossGradients = R"(A batch's loss, and its gradients.
+
+    >>> found = translator.gradients([("ein Hund", "a dog")])
+    >>> found.gradients.keys() == heed.weights("model").keys()
+    True)";
+
+constexpr const char* kWeights = R"(A model's weights: arrays by the names of the parameters, as inspect() lists them.
+
+    >>> weights = heed.weights("model")
+    >>> sum(weight.size for weight in weights.values()) == translator.parameters
+    True)";
+
+}  // namespace
+
 void add_inside(py::module_& module) {
-  py::class_<TextStates>(module, "ForwardResult", "What a model computes from the tokens of a text.")
+  py::class_<TextStates>(module, "ForwardResult", kForwardResult)
       .def_readonly("ids", &TextStates::ids, "The tokens that it read.")
       .def_readonly("logits", &TextStates::logits, "(tokens, vocabulary), or of a head; without one (0, 0).")
       .def_readonly("embedding", &TextStates::embedding, "(width,) of encoders, not normalized; else (0,).")
@@ -103,7 +134,7 @@ void add_inside(py::module_& module) {
                     "Where asked for: (tokens, width) of the embedding and after each layer; the last after a final "
                     "norm.")
       .def_readonly("attentions", &TextStates::attentions, "Where asked for: (heads, tokens, tokens) of each layer.");
-  py::class_<PairStates>(module, "PairForwardResult", "What an encoder-decoder computes from a source and a target.")
+  py::class_<PairStates>(module, "PairForwardResult", kPairForwardResult)
       .def_property_readonly(
           "source_ids", [](const PairStates& states) { return states.ids.source; }, "What the encoder read.")
       .def_property_readonly(
@@ -115,7 +146,7 @@ void add_inside(py::module_& module) {
       .def_readonly("encoder_attentions", &PairStates::encoder_attentions, "(heads, source, source) of each layer.")
       .def_readonly("decoder_attentions", &PairStates::decoder_attentions, "(heads, target, target) of each layer.")
       .def_readonly("cross_attentions", &PairStates::cross_attentions, "(heads, target, source) of each layer.");
-  py::class_<Gradients>(module, "LossGradients", "A batch's loss, and its gradients.")
+  py::class_<Gradients>(module, "LossGradients", kLossGradients)
       .def_readonly("loss", &Gradients::loss, "The mean over predictions, in nats.")
       .def_readonly("predictions", &Gradients::predictions, "How many there are.")
       .def_readonly("gradients", &Gradients::gradients, "Of that mean: arrays by the names of the parameters.");
@@ -127,7 +158,7 @@ void add_inside(py::module_& module) {
         run_call([&](const Interruption&, std::stop_source&) { found = read_weights(directory); });
         return dict_of(std::move(found));
       },
-      "A model's weights: arrays by the names of the parameters, as inspect() lists them.", py::arg("model"));
+      kWeights, py::arg("model"));
 }
 
 }  // namespace heed::python

@@ -18,7 +18,7 @@ std::vector<int32_t> ids_of(const py::object& tokens, const std::string& name);
 // What a model of one text reads of a text, or the numbers that are given.
 template <class Model>
 std::vector<int32_t> tokens_of(const Model& model, const py::object& tokens, const std::string& name) {
-  return is_text(tokens) ? model.tokens(value_of<std::string>(tokens, name.c_str()), {}, name) : ids_of(tokens, name);
+  return is_text(tokens) ? model.tokens(value_of<std::string>(tokens, name), {}, name) : ids_of(tokens, name);
 }
 
 ForwardRequest forward_request(const py::object& attentions, const py::object& hidden_states);
@@ -30,7 +30,7 @@ std::pair<py::object, py::object> two_of(const py::object& pair, const std::stri
 
 // The method of a model of one text.
 template <class Model>
-void add_forward_of_text(py::class_<Held<Model>>& type) {
+void add_forward_of_text(py::class_<Held<Model>>& type, const char* description) {
   type.def(
       "forward",
       [](const Held<Model>& held, const py::object& ids, const py::object& attentions,
@@ -42,9 +42,8 @@ void add_forward_of_text(py::class_<Held<Model>>& type) {
         run_call([&](const Interruption&, std::stop_source&) { result = model.forward(tokens, request); });
         return forward_result(std::move(result), std::move(tokens));
       },
-      "What the model computes from a str, or from token numbers as it reads them: a ForwardResult.\n\n"
-      "output_attentions, output_hidden_states: adds those of every layer",
-      py::arg("ids"), py::kw_only(), py::arg("output_attentions") = false, py::arg("output_hidden_states") = false);
+      description, py::arg("ids"), py::kw_only(), py::arg("output_attentions") = false,
+      py::arg("output_hidden_states") = false);
 }
 
 py::object gradients_of(const std::string& directory, const std::vector<LossExample>& batch, int threads);

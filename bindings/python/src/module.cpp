@@ -1,5 +1,6 @@
 #include "calls.h"
 #include "heed/version.h"
+#include "misuse.h"
 #include "parts.h"
 
 // The Python package `heed` shows what is here under its own name.
@@ -15,4 +16,5 @@ PYBIND11_MODULE(_heed, module) {
   heed::python::add_recipes(module);
   heed::python::add_training(module);
   heed::python::add_tools(module);
+  heed::python::name_misuse(module);
 }

@@ -35,10 +35,96 @@ Encoding encoded(const Shared& held, const std::string& text, const std::string&
   return encoding;
 }
 
+std::vector<Encoding> encode_all(const Shared& tokenizer, const std::vector<std::string>& texts) {
+  std::vector<Encoding> found;
+  run_call([&](const Interruption& interruption, std::stop_source&) {
+    for (size_t i = 0; i < texts.size(); ++i) {
+      require_going_on(interruption, "encode");
+      found.push_back(encoded(tokenizer, texts[i], "texts[" + std::to_string(i) + "]"));
+    }
+  });
+  return found;
+}
+
+py::object encode_texts(const std::shared_ptr<LoadedTokenizer>& tokenizer, const py::object& texts) {
+  const Texts read = texts_of(texts, "texts");
+  if (!read.is_single) {
+    return py::cast(encode_all(tokenizer, read.all));
+  }
+  // Which takes less time than starting a thread.
+  const py::gil_scoped_release release;
+  Encoding only = encoded(tokenizer, read.all.front(), "texts[0]");
+  const py::gil_scoped_acquire acquire;
+  return py::cast(std::move(only));
+}
+
+std::vector<std::string> decode_batch(const LoadedTokenizer& tokenizer, const py::object& sequences) {
+  if (!is_list(sequences)) {
+    refuse_type("sequences", "a list of lists of ints", sequences);
+  }
+  const auto name = [](size_t i) { return "sequences[" + std::to_string(i) + "]"; };
+  std::vector<std::vector<int32_t>> all;
+  for (const py::handle ids : sequences) {
+    all.push_back(value_of<std::vector<int32_t>>(ids, name(all.size())));
+  }
+  std::vector<std::string> texts;
+  run_call([&](const Interruption& interruption, std::stop_source&) {
+    for (const std::vector<int32_t>& ids : all) {
+      require_going_on(interruption, "decode_batch");
+      texts.push_back(tokenizer.decode(ids, name(texts.size())));
+    }
+  });
+  return texts;
+}
+
+constexpr const char* kEncoding = R"(A text as tokens.
+
+    >>> encoding = tokenizer.encode("ein Hund")
+    >>> encoding.tokens, encoding.offsets, len(encoding)
+    (['ein', 'Hund'], [(0, 3), (4, 8)], 2))";
+
+constexpr const char* kTokenizer = R"(A tokenizer from its file: heed's own, or another program's.
+
+    >>> tokenizer = heed.Tokenizer("model/shared.tokenizer")
+    >>> tokenizer.kind
+    'word')";
+
+constexpr const char* kEncode = R"(An Encoding of a str, or a list of them.
+
+    >>> tokenizer.encode("ein Hund").tokens
+    ['ein', 'Hund']
+    >>> [len(encoding) for encoding in tokenizer.encode(["ein Hund", "Hund"])]
+    [2, 1])";
+
+constexpr const char* kEncodeBatch = R"(encode() of a list, by the name that tokenizers has for it.
+
+    >>> tokenizer.encode_batch(["ein Hund", "Hund"])
+    [Encoding(['ein', 'Hund']), Encoding(['Hund'])])";
+
+constexpr const char* kDecode = R"(The text of token numbers.
+
+    >>> tokenizer.decode(tokenizer.encode("ein Hund").ids)
+    'ein Hund')";
+
+constexpr const char* kDecodeBatch = R"(The texts of lists of token numbers.
+
+    >>> tokenizer.decode_batch([encoding.ids for encoding in tokenizer.encode(["ein Hund", "Hund"])])
+    ['ein Hund', 'Hund'])";
+
+constexpr const char* kIdToToken = R"(The token that has a number.
+
+    >>> tokenizer.id_to_token(tokenizer.encode("Hund").ids[0])
+    'Hund')";
+
+constexpr const char* kTokenToId = R"(The number of a token, which the vocabulary must have.
+
+    >>> tokenizer.token_to_id("Hund") == tokenizer.encode("Hund").ids[0]
+    True)";
+
 }  // namespace
 
 void add_tokenizer(py::module_& module) {
-  py::class_<Encoding>(module, "Encoding", "A text as tokens.")
+  py::class_<Encoding>(module, "Encoding", kEncoding)
       .def_readonly("ids", &Encoding::ids, "Their numbers.")
       .def_readonly("tokens", &Encoding::tokens, "In readable form, without white space.")
       .def_property_readonly("offsets", &offsets_of,
@@ -48,8 +134,7 @@ void add_tokenizer(py::module_& module) {
       .def("__repr__", [](const Encoding& encoding) {
         return "Encoding(" + std::string(py::repr(py::cast(encoding.tokens))) + ")";
       });
-  py::class_<LoadedTokenizer, std::shared_ptr<LoadedTokenizer>>(
-      module, "Tokenizer", "A tokenizer from its file: heed's own, or another program's.")
+  py::class_<LoadedTokenizer, std::shared_ptr<LoadedTokenizer>>(module, "Tokenizer", kTokenizer)
       .def(py::init([](const py::object& path) {
              const std::string file = path_of(path, "path");
              const py::gil_scoped_release release;
@@ -60,34 +145,20 @@ void add_tokenizer(py::module_& module) {
            [](const py::object& self) {
              refuse_pickling(self, "it holds tables that were read from its file; open the file in the other process");
            })
+      .def("encode", &encode_texts, kEncode, py::arg("texts"))
       .def(
-          "encode",
-          [](const std::shared_ptr<LoadedTokenizer>& tokenizer, const py::object& texts) -> py::object {
-            const Texts read = texts_of(texts, "texts");
-            if (read.is_single) {  // which takes less time than starting a thread
-              const py::gil_scoped_release release;
-              Encoding only = encoded(tokenizer, read.all.front(), "texts[0]");
-              const py::gil_scoped_acquire acquire;
-              return py::cast(std::move(only));
-            }
-            std::vector<Encoding> found;
-            run_call([&](const Interruption& interruption, std::stop_source&) {
-              for (size_t i = 0; i < read.all.size(); ++i) {
-                if (interruption.stop.stop_requested()) {
-                  throw InterruptedError("encode: it was stopped");
-                }
-                found.push_back(encoded(tokenizer, read.all[i], "texts[" + std::to_string(i) + "]"));
-              }
-            });
-            return py::cast(std::move(found));
+          "encode_batch",
+          [](const std::shared_ptr<LoadedTokenizer>& tokenizer, const py::object& texts) {
+            return encode_all(tokenizer, list_of(texts, "texts"));
           },
-          "An Encoding of a str, or a list of them.", py::arg("texts"))
+          kEncodeBatch, py::arg("texts"))
       .def(
           "decode",
           [](const LoadedTokenizer& tokenizer, const py::object& ids) {
             return tokenizer.decode(value_of<std::vector<int32_t>>(ids, "ids"), "ids");
           },
-          "The text of token numbers.", py::arg("ids"))
+          kDecode, py::arg("ids"))
+      .def("decode_batch", &decode_batch, kDecodeBatch, py::arg("sequences"))
       .def(
           "id_to_token",
           [](const LoadedTokenizer& tokenizer, const py::object& id) {
@@ -98,17 +169,19 @@ void add_tokenizer(py::module_& module) {
             }
             return tokenizer.piece(number);
           },
-          py::arg("id"))
+          kIdToToken, py::arg("id"))
       .def(
           "token_to_id",
           [](const LoadedTokenizer& tokenizer, const py::object& token) {
             return tokenizer.token(value_of<std::string>(token, "token"));
           },
-          py::arg("token"))
-      .def_property_readonly("vocabulary_size",
-                             [](const LoadedTokenizer& tokenizer) { return tokenizer.summary().vocabulary; })
+          kTokenToId, py::arg("token"))
       .def_property_readonly(
-          "kind", [](const LoadedTokenizer& tokenizer) { return std::string(name_of(tokenizer.summary().kind)); });
+          "vocabulary_size", [](const LoadedTokenizer& tokenizer) { return tokenizer.summary().vocabulary; },
+          "How many tokens there are.")
+      .def_property_readonly(
+          "kind", [](const LoadedTokenizer& tokenizer) { return std::string(name_of(tokenizer.summary().kind)); },
+          "How it cuts: \"bpe\", \"unigram\", \"wordpiece\", \"word\", \"char\" or \"byte\".");
 }
 
 }  // namespace heed::python

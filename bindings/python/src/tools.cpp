@@ -30,6 +30,43 @@ py::dict inspected(const ModelSummary& summary) {
   return result;
 }
 
+constexpr const char* kQuantize =
+    R"(Writes a smaller model: type is "int8", "int8-static" (with a calibration text), "int4", "bf16" or "f16".
+
+    >>> found = heed.quantize("model", "small", type="int8")
+    >>> found["bytes_after"] < found["bytes_before"]
+    True)";
+
+constexpr const char* kImportModel =
+    R"(Makes a model directory of another program's model. Models are also read where they are.
+
+    >>> heed.import_model("llama", "imported")["family"]
+    'Llama')";
+
+constexpr const char* kExportModel =
+    R"(Writes a model for other programs: format is "huggingface", "gguf" or "ctranslate2".
+
+    >>> heed.export("llama", "llama.gguf", type="f16")["form"]
+    'llama'
+    >>> heed.export_model("encoder", "exported", format="huggingface")["form"]
+    'bert')";
+
+constexpr const char* kReport = R"(Writes a page about a training run, and returns its path.
+
+    >>> heed.report("model", output="page.html")
+    'page.html')";
+
+constexpr const char* kInspect = R"(What a recipe or a model is: architecture, notes, and parameters by name.
+
+    >>> heed.inspect("model")["parameters"]["source.tokens"]["type"]
+    'f32')";
+
+constexpr const char* kBleu = R"(BLEU, chrF2 and chrF2++ of translations, equal to sacreBLEU's.
+
+    >>> scores = heed.bleu(["a dog runs in the park"], ["a dog runs in the garden"])
+    >>> round(scores["bleu"], 2), round(scores["chrf2"], 2)
+    (75.98, 67.56))";
+
 }  // namespace
 
 void add_tools(py::module_& module) {
@@ -44,23 +81,27 @@ void add_tools(py::module_& module) {
         options.calibration = path_or_empty(calibration, "calibration");
         options.threads = value_of<int>(threads, "threads");
         QuantizedWeights found;
-        run_call([&](const Interruption&, std::stop_source&) { found = quantize(options); });
+        run_call([&](const Interruption& interruption, std::stop_source&) {
+          options.interruption = interruption;
+          found = quantize(options);
+        });
         py::dict result;
         result["bytes_before"] = found.bytes_before;
         result["bytes_after"] = found.bytes_after;
         result["signal_to_noise"] = found.signal_to_noise;
         return result;
       },
-      "Writes a smaller model: type is \"int8\", \"int8-static\" (with a calibration text), \"int4\", \"bf16\" or "
-      "\"f16\".",
-      py::arg("model"), py::arg("output"), py::kw_only(), py::arg("type") = "int8", py::arg("calibration") = py::none(),
-      py::arg("threads") = 0);
+      kQuantize, py::arg("model"), py::arg("output"), py::kw_only(), py::arg("type") = "int8",
+      py::arg("calibration") = py::none(), py::arg("threads") = 0);
   module.def(
       "import_model",
       [](const py::object& source, const py::object& output) {
-        const ImportOptions options{path_of(source, "source"), path_of(output, "output")};
+        ImportOptions options{path_of(source, "source"), path_of(output, "output")};
         ImportedModel found;
-        run_call([&](const Interruption&, std::stop_source&) { found = import_model(options); });
+        run_call([&](const Interruption& interruption, std::stop_source&) {
+          options.interruption = interruption;
+          found = import_model(options);
+        });
         py::dict result;
         result["family"] = found.family;
         result["tensors"] = found.tensors;
@@ -68,8 +109,7 @@ void add_tools(py::module_& module) {
         result["notes"] = found.notes;
         return result;
       },
-      "Makes a model directory of another program's model. Models are also read where they are.", py::arg("source"),
-      py::arg("output"));
+      kImportModel, py::arg("source"), py::arg("output"));
   module.def(
       "export_model",
       [](const py::object& model, const py::object& output, const py::object& format, const py::object& type) {
@@ -79,15 +119,18 @@ void add_tools(py::module_& module) {
         }
         options.type = value_of<std::string>(type, "type");
         ExportSummary found;
-        run_call([&](const Interruption&, std::stop_source&) { found = export_model(options); });
+        run_call([&](const Interruption& interruption, std::stop_source&) {
+          options.interruption = interruption;
+          found = export_model(options);
+        });
         py::dict result;
         result["form"] = found.form;
         result["tensors"] = found.tensors;
         result["bytes"] = found.bytes;
         return result;
       },
-      "Writes a model for other programs: format is \"huggingface\", \"gguf\" or \"ctranslate2\".", py::arg("model"),
-      py::arg("output"), py::kw_only(), py::arg("format") = py::none(), py::arg("type") = "");
+      kExportModel, py::arg("model"), py::arg("output"), py::kw_only(), py::arg("format") = py::none(),
+      py::arg("type") = "");
   module.def(
       "report",
       [](const py::object& directory, const py::object& output) {
@@ -98,8 +141,7 @@ void add_tools(py::module_& module) {
         run_call([&](const Interruption&, std::stop_source&) { found = write_report(options); });
         return found.path;
       },
-      "Writes a page about a training run, and returns its path.", py::arg("directory"), py::kw_only(),
-      py::arg("output") = py::none());
+      kReport, py::arg("directory"), py::kw_only(), py::arg("output") = py::none());
   module.def(
       "inspect",
       [](const py::object& path, const py::object& overrides) {
@@ -109,8 +151,7 @@ void add_tools(py::module_& module) {
         run_call([&](const Interruption&, std::stop_source&) { found = inspect_recipe(what, settings); });
         return inspected(found);
       },
-      "What a recipe or a model is: architecture, notes, and parameters by name.", py::arg("path"),
-      py::arg("overrides") = py::tuple());
+      kInspect, py::arg("path"), py::arg("overrides") = py::tuple());
   module.def(
       "bleu",
       [](const py::object& hypotheses, const py::object& references, const py::object& lowercase) {
@@ -123,8 +164,9 @@ void add_tools(py::module_& module) {
                                 std::to_string(texts.hypotheses.size()) + " hypotheses");
         }
         TranslationScores found;
-        run_call(
-            [&](const Interruption&, std::stop_source&) { found = score_translations(texts, {.letters = letters}); });
+        run_call([&](const Interruption& interruption, std::stop_source&) {
+          found = score_translations(texts, {.letters = letters, .interruption = interruption});
+        });
         py::dict result;
         result["bleu"] = found.bleu.score;
         result["chrf2"] = found.chrf2;
@@ -132,8 +174,7 @@ void add_tools(py::module_& module) {
         result["signature"] = found.bleu_signature;
         return result;
       },
-      "BLEU, chrF2 and chrF2++ of translations, equal to sacreBLEU's.", py::arg("hypotheses"), py::arg("references"),
-      py::kw_only(), py::arg("lowercase") = false);
+      kBleu, py::arg("hypotheses"), py::arg("references"), py::kw_only(), py::arg("lowercase") = false);
 }
 
 }  // namespace heed::python

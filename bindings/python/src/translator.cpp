@@ -77,7 +77,7 @@ Options options_of(const Translator& translator, size_t lines, const py::kwargs&
   arguments.take("return_alignments", options.returns_alignments);
   arguments.take("return_attention", options.returns_attention);
   options.callback = callable_or_none(arguments.object("callback"));
-  arguments.finish("translate");
+  arguments.finish();
   search.alignments = options.returns_alignments ? Alignments::pieces : Alignments::none;
   return options;
 }
@@ -146,7 +146,7 @@ PairTokens tokens_of(const Translator& translator, const py::object& source, con
                      const std::string& before) {
   const auto text_or = [&](const py::object& side, const char* name, std::vector<int32_t>& ids) {
     if (is_text(side)) {
-      return value_of<std::string>(side, (before + name).c_str());
+      return value_of<std::string>(side, before + name);
     }
     ids = ids_of(side, before + name);
     return std::string();
@@ -182,10 +182,10 @@ LossExample example_of_pair(const Translator& translator, const py::object& pair
   return {.tokens = std::move(tokens.source), .target = std::move(tokens.target), .expected = {}, .values = {}};
 }
 
-constexpr const char* kClass = R"(A translation model, from its directory or from another program's model.
+constexpr const char* kTranslator = R"(A translation model, from its directory or from another program's model.
 
-    >>> translator = heed.Translator("model")          # doctest: +SKIP
-    >>> translator.translate("ein Hund").text          # doctest: +SKIP
+    >>> translator = heed.Translator("model")
+    >>> translator.translate("ein Hund").text
     'a dog'
 
 compute_type is "auto", "f32" or "bf16"; threads 0 is one per processor; device "cpu" or "cuda"; cache "auto", "bf16" or
@@ -203,24 +203,68 @@ return_scores: kept for other libraries' sake: scores are always there
 return_alignments: lists pairs of source and target tokens
 return_attention: cross-attention of all layers and heads with the best translation
 callback: is called with the text's number and each new piece of its translation; what it raises stops the call and is
-    raised again, and a true value stops it with InterruptedError)";
+    raised again, and a true value stops it with InterruptedError
 
-constexpr const char* kForward = R"(What the model computes from a source and a target: a PairForwardResult.
+    >>> translator.translate("ein Hund", beam_size=1)
+    TranslationResult(['a dog'])
+    >>> [result.text for result in translator.translate(["ein Hund", "zwei Katzen"])]
+    ['a dog', 'two cats']
+    >>> pieces = []
+    >>> result = translator.translate("ein Hund", callback=lambda line, piece: pieces.append(piece))
+    >>> "".join(pieces)
+    'a dog')";
+
+constexpr const char* kTranslationResult = R"(The translations of one text, best first.
+
+    >>> result = translator.translate("ein Hund", beam_size=4, num_hypotheses=2)
+    >>> result.text, len(result.hypotheses), result.scores[0] >= result.scores[1]
+    ('a dog', 2, True))";
+
+constexpr const char* kTranslatorScore = R"(The log-probability of each target, its end included, given its source.
+
+    >>> translator.score("ein Hund", "a dog") > translator.score("ein Hund", "a cat")
+    True
+    >>> translator.score(["ein Hund", "zwei Hunde"], ["a dog", "two dogs"]).shape
+    (2,))";
+
+constexpr const char* kTranslatorAttention =
+    R"(What the model attends to when it reads the source and writes the target: a dict of weights (layers, heads,
+rows, columns), the tokens of rows and columns and, with norms, weights times the lengths of values.
+kind is "encoder", "decoder" or "cross".
+
+    >>> found = translator.attention("ein Hund", "a dog")
+    >>> found["weights"].shape == (1, 2, len(found["rows"]), len(found["columns"]))
+    True)";
+
+constexpr const char* kSourceTokens = R"(The tokens of a text as the model reads them.
+
+    >>> translator.source_tokens("ein Hund")
+    ['ein', 'Hund', '</s>'])";
+
+constexpr const char* kTranslatorForward = R"(What the model computes from a source and a target: a PairForwardResult.
 
 Each is a str, or token numbers as the model reads them: a source with its end, a target that begins with what the
 decoder reads first. Results name what was read.
 
-output_attentions, output_hidden_states: adds those of every layer)";
+output_attentions, output_hidden_states: adds those of every layer
+
+    >>> found = translator.forward("ein Hund", "a dog")
+    >>> heed.Tokenizer("model/shared.tokenizer").decode(found.logits.argmax(axis=-1)[:-1])
+    'a dog')";
 
 constexpr const char* kTranslatorGradients =
     R"(The loss of pairs (source, target), as forward() takes them, and its gradients.
 
-In f32, without dropout and label smoothing; the weights are opened anew in each call.)";
+In f32, without dropout and label smoothing; the weights are opened anew in each call.
+
+    >>> found = translator.gradients([("ein Hund", "a dog")])
+    >>> found.predictions, round(found.loss, 1)
+    (3, 0.0))";
 
 }  // namespace
 
 void add_translator(py::module_& module) {
-  py::class_<TranslationResult>(module, "TranslationResult", "The translations of one text, best first.")
+  py::class_<TranslationResult>(module, "TranslationResult", kTranslationResult)
       .def_readonly("hypotheses", &TranslationResult::hypotheses, "The texts.")
       .def_readonly("scores", &TranslationResult::scores, "What the search compared.")
       .def_readonly("log_probabilities", &TranslationResult::log_probabilities, "Sums over tokens, ends included.")
@@ -234,7 +278,7 @@ void add_translator(py::module_& module) {
         return "TranslationResult(" + std::string(py::repr(py::cast(result.hypotheses))) + ")";
       });
   using HeldTranslator = Held<Translator>;
-  py::class_<HeldTranslator> type(module, "Translator", kClass);
+  py::class_<HeldTranslator> type(module, "Translator", kTranslator);
   type.def(py::init([](const py::object& model, const py::object& compute_type, const py::object& threads,
                        const py::object& device, const py::object& cache, const py::object& shortlist) {
              return std::make_unique<HeldTranslator>(path_of(model, "model"),
@@ -272,8 +316,7 @@ void add_translator(py::module_& module) {
             return from.is_single ? py::object(py::float_(scores.front()))
                                   : py::object(array_of(std::move(scores), {static_cast<py::ssize_t>(found.size())}));
           },
-          "The log-probability of each target, its end included, given its source.", py::arg("sources"),
-          py::arg("targets"))
+          kTranslatorScore, py::arg("sources"), py::arg("targets"))
       .def(
           "attention",
           [](const HeldTranslator& held, const py::object& source, const py::object& target, const py::object& kind,
@@ -284,20 +327,16 @@ void add_translator(py::module_& module) {
               return translator.attention(from, to, request);
             });
           },
-          "What the model attends to when it reads the source and writes the target: a dict of weights (layers, "
-          "heads,\n"
-          "rows, columns), the tokens of rows and columns and, with norms, weights times the lengths of values.\n"
-          "kind is \"encoder\", \"decoder\" or \"cross\".",
-          py::arg("source"), py::arg("target"), py::kw_only(), py::arg("kind") = "cross",
+          kTranslatorAttention, py::arg("source"), py::arg("target"), py::kw_only(), py::arg("kind") = "cross",
           py::arg("layers") = py::none(), py::arg("heads") = py::none(), py::arg("norms") = false)
-      .def("forward", &forward, kForward, py::arg("source"), py::arg("target"), py::kw_only(),
+      .def("forward", &forward, kTranslatorForward, py::arg("source"), py::arg("target"), py::kw_only(),
            py::arg("output_attentions") = false, py::arg("output_hidden_states") = false)
       .def(
           "source_tokens",
           [](const HeldTranslator& held, const py::object& text) {
             return held.get().source_pieces(value_of<std::string>(text, "text"));
           },
-          "The tokens of a text as the model reads them.", py::arg("text"));
+          kSourceTokens, py::arg("text"));
   add_gradients(type, kTranslatorGradients, &example_of_pair);
   add_properties(type);
 }

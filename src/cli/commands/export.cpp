@@ -11,8 +11,7 @@ namespace {
 
 void run_export(const ExportOptions& options) {
   const ExportSummary result = export_model(options);
-  const std::string form = result.form.empty() ? "" : result.form + ": ";
-  put("{}{} tensors, {} bytes\n", form, result.tensors, result.bytes);
+  put("{}: {} tensors, {} bytes\n", result.form, result.tensors, result.bytes);
 }
 
 }  // namespace

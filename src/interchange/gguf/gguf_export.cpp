@@ -102,7 +102,8 @@ ExportSummary write_gguf_model(const ExportedModel& model, const std::filesystem
   if (std::optional<GgufTensor> divisors = gguf_rotary_divisors(config)) {
     tensors.push_back(std::move(*divisors));
   }
-  return {.tensors = std::ssize(tensors), .bytes = write_gguf(to, entries, tensors, model.interruption)};
+  return {
+      .form = form.name, .tensors = std::ssize(tensors), .bytes = write_gguf(to, entries, tensors, model.interruption)};
 }
 
 }  // namespace heed

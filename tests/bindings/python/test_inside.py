@@ -111,28 +111,28 @@ class Inside(unittest.TestCase):
     def test_wrong_arguments_are_named(self):
         vocabulary = heed.Tokenizer(self.generator_path / "text.tokenizer").vocabulary_size
         for call, error, mention in [
-                (lambda: self.generator.forward(3), TypeError, "ids: expected"),
-                (lambda: self.generator.forward([1.5]), TypeError, "ids: expected"),
-                (lambda: self.generator.forward(numpy.float32([1.5])), TypeError, "ids: expected"),
-                (lambda: self.generator.forward(numpy.array(5)), TypeError, "ids: expected"),
-                (lambda: self.generator.forward(b"ab"), TypeError, "ids: expected"),
+                (lambda: self.generator.forward(3), TypeError, "'ids' must be"),
+                (lambda: self.generator.forward([1.5]), TypeError, "'ids[0]' must be"),
+                (lambda: self.generator.forward(numpy.float32([1.5])), TypeError, "'ids[0]' must be"),
+                (lambda: self.generator.forward(numpy.array(5)), TypeError, "'ids' must be"),
+                (lambda: self.generator.forward(b"ab"), TypeError, "'ids' must be"),
                 (lambda: self.generator.forward([]), ValueError, "ids: 0 tokens"),
                 (lambda: self.generator.forward([vocabulary]), ValueError, f"ids: token {vocabulary}"),
                 (lambda: self.generator.forward([5] * 65), ValueError, "ids: 65 tokens"),
-                (lambda: self.generator.forward("a", output_attentions=1), TypeError, "output_attentions: expected"),
-                (lambda: self.translator.forward("a", 3), TypeError, "target: expected"),
+                (lambda: self.generator.forward("a", output_attentions=1), TypeError, "'output_attentions' must be"),
+                (lambda: self.translator.forward("a", 3), TypeError, "'target' must be"),
                 (lambda: self.translator.forward([-1], "a"), ValueError, "source: token -1"),
-                (lambda: self.generator.gradients("a"), TypeError, "batch: expected"),
+                (lambda: self.generator.gradients("a"), TypeError, "'batch' must be"),
                 (lambda: self.generator.gradients([]), ValueError, "batch"),
-                (lambda: self.generator.gradients([3]), TypeError, "batch[0]: expected"),
+                (lambda: self.generator.gradients([3]), TypeError, "'batch[0]' must be"),
                 (lambda: self.generator.gradients([[5]]), ValueError, "nothing is predicted"),
-                (lambda: self.translator.gradients(["ab"]), TypeError, "batch[0]: expected a pair"),
-                (lambda: self.translator.gradients([("a", 1)]), TypeError, "batch[0], target: expected"),
+                (lambda: self.translator.gradients(["ab"]), TypeError, "'batch[0]' must be a pair"),
+                (lambda: self.translator.gradients([("a", 1)]), TypeError, "'batch[0], target' must be"),
                 (lambda: self.translator.gradients([("a", "b"), ("a" * 99, "b")]), ValueError, "batch[1], source: 1"),
                 (lambda: self.encoder.gradients([("a", 1)]), ValueError, "batch[0]"),
-                (lambda: self.encoder.gradients([("a", None)]), TypeError, "batch[0], expected: expected"),
+                (lambda: self.encoder.gradients([("a", None)]), TypeError, "'batch[0], expected' must be"),
                 (lambda: self.encoder.gradients([("a", "b")]), ValueError, "batch[0], expected"),
-                (lambda: heed.weights(3), TypeError, "model: expected")]:
+                (lambda: heed.weights(3), TypeError, "'model' must be")]:
             with self.assertRaises(error) as raised:
                 call()
             self.assertIn(mention, str(raised.exception))

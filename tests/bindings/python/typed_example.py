@@ -47,6 +47,11 @@ def offsets(path: Path, text: str) -> list[str]:
     return [text[begin:end] for begin, end in heed.Tokenizer(path).encode(text).offsets]
 
 
+def encoded_and_back(path: Path, texts: list[str]) -> list[str]:
+    tokenizer = heed.Tokenizer(path)
+    return tokenizer.decode_batch(encoding.ids for encoding in tokenizer.encode_batch(texts))
+
+
 def trained(file: Path, output: Path) -> dict[str, Any]:
     recipe = heed.Recipe.load(file, overrides=["model.heads=4"])
     recipe["training.updates"] = 100

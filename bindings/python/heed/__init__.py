@@ -16,7 +16,6 @@ import numbers
 import os
 import queue
 import re
-import tempfile
 import threading
 from collections.abc import Mapping, MutableMapping
 
@@ -307,6 +306,7 @@ def _file_of(recipe):
     if isinstance(recipe, (str, os.PathLike)):
         yield recipe
         return
+    import tempfile  # which takes as long as the rest of Python's modules together
     text = recipe_text(recipe.to_dict() if isinstance(recipe, Recipe) else recipe)
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "recipe.toml")

@@ -160,8 +160,8 @@ class Memory(CallsTest):
         shown = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, check=True).stdout
         loaded = shown.split()
         self.assertIn("heed._heed", loaded)
-        self.assertEqual({"numpy", "inspect", "typing", "asyncio"} & {name.split(".")[0] for name in loaded}, set())
-        self.assertLess(len(loaded), 60)
+        self.assertEqual({"numpy", "inspect", "typing", "tempfile"} & {name.split(".")[0] for name in loaded}, set())
+        self.assertLess(len(loaded), 40)
 
 
 if __name__ == "__main__":

@@ -5,8 +5,8 @@
     >>> translator.translate("ein Hund", beam_size=4)
     TranslationResult(['a dog'])
 
-Models are heed's own directories, or those of Hugging Face, GGUF, CTranslate2 and Marian. Examples have the models that
-tests/bindings/python/test_examples.py makes: "model" translates, "stories" writes, "encoder" reads.
+Models are heed's own directories, or those of Hugging Face, GGUF, CTranslate2 and Marian. Examples have small models:
+"model" translates, "stories" writes and "encoder" reads.
 """
 
 import contextlib

@@ -128,7 +128,8 @@ void name_misuse_of(py::handle function) {
   if (PyInstanceMethod_Check(function.ptr()) != 0) {
     function = PyInstanceMethod_GET_FUNCTION(function.ptr());
   }
-  if (PyCFunction_Check(function.ptr()) == 0) {
+  // pybind11 2 keeps its record of a function in a capsule.
+  if (PyCFunction_Check(function.ptr()) == 0 || PyCapsule_CheckExact(PyCFunction_GET_SELF(function.ptr())) == 0) {
     return;
   }
   PyMethodDef* const definition = reinterpret_cast<PyCFunctionObject*>(function.ptr())->m_ml;

@@ -82,17 +82,17 @@ class Callbacks(CallsTest):
 
 class Interrupts(CallsTest):
     def test_scoring_translations_ends(self):
-        # Some minutes of work. The interrupt comes when the call has the thread that it computes on.
+        # A minute of work. The interrupt comes when the call has the thread that it computes on.
         program = ("import heed\nline = 'a dog runs in the park and sees a cat. ' * 500\nlines = [line] * 5000\n"
-                   "print('ready', flush=True)\n"
-                   "try:\n    heed.bleu(lines, lines)\nexcept KeyboardInterrupt:\n    print('stopped')\n")
+                   "try:\n    print('ready', flush=True)\n    heed.bleu(lines, lines)\n"
+                   "except KeyboardInterrupt:\n    print('stopped')\n")
         process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
         self.assertEqual(process.stdout.readline(), "ready\n")
         while len(os.listdir(f"/proc/{process.pid}/task")) == 1:
             self.assertIsNone(process.poll())
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
-        self.assertEqual(process.communicate(timeout=60)[0], "stopped\n")
+        self.assertEqual(process.communicate(timeout=30)[0], "stopped\n")
 
 
 class Tools(CallsTest):

@@ -1,6 +1,10 @@
 """Who goes first where all places are taken: clients in turn, higher priorities before lower ones, and nobody who has
 gone away."""
 
+import os
+import signal
+import subprocess
+
 from taken_places import PLACES, TakenPlacesTest, contextlib, gauge, send, unittest
 
 MANY, FEW = "a-secret-of-24-characters", "another-secret-of-more"
@@ -63,6 +67,23 @@ class Turns(TakenPlacesTest):
         order = self.order(42)
         self.assertLess(order.index(3), 10, order)
         self.assertGreater(order.index(2), 30, order)
+
+    def test_clients_take_turns_at_what_is_only_read(self):
+        encoder = self.path / "e"
+        subprocess.run([os.environ["HEED_MAKE_MODEL"], encoder, "architecture=encoder", "width=128", "layers=4",
+                        "max_length=256"], check=True)
+        server = self.serve_one_lane(f'[model.e]\npath = "{encoder}"\nthreads = 1')
+        text = " ".join(["ein hund"] * 15)
+        # Until it goes on, all wait in its socket.
+        server.process.send_signal(signal.SIGSTOP)
+        for texts, source in [(32, "127.0.0.1")] * 40 + [(31, "127.0.0.2")]:
+            fields = {"model": "e", "texts": [text] * texts}
+            self.connections.enter_context(contextlib.closing(send(server, "/heed/embed", fields, source=source)))
+        server.process.send_signal(signal.SIGCONT)
+        self.assert_soon(lambda: len(self.lines()) == 41, 120)
+        self.assertEqual({line["status"] for line in self.lines()}, {200})
+        order = [line["read"] for line in self.lines()]
+        self.assertLess(order.index(min(order)), 20, order)
 
     def test_a_client_that_goes_away_while_it_waits_leaves_the_queue(self):
         server = self.serve_one_lane()

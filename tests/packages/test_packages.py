@@ -150,6 +150,32 @@ class BundleTest(unittest.TestCase):
 
 
 @unittest.skipIf(debian_root.missing(), debian_root.missing())
+@unittest.skipUnless((BUILD / "python" / "heed").is_dir(), "the Python module is not built")
+class WheelTest(unittest.TestCase):
+    """The wheel where there are Python and numpy, and none of the libraries that heed is built with."""
+
+    def test_it_gives_the_same_texts_in_a_bare_root(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder)
+            version = re.search(r"(?m)^CMAKE_PROJECT_VERSION:\w+=(.*)$", (BUILD / "CMakeCache.txt").read_text())[1]
+            done = run(sys.executable, SOURCE / "bindings/python/make_wheel.py", BUILD / "python/heed", version, path / "wheel")
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            try:
+                debian = debian_root.DebianRoot(path, BUILD, ["python3", "python3-numpy"])
+            except OSError as error:  # no mirror
+                self.skipTest(str(error).replace("\n", " "))
+            shutil.unpack_archive(next((path / "wheel").glob("*.whl")), debian.root / "site", "zip")
+            model = debian.root / "model"
+            subprocess.run([os.environ["HEED_MAKE_MODEL"], model], check=True)
+            self.assertEqual(list(debian.root.rglob("usr/lib/**/libsentencepiece*")), [])
+            code = ("import sys; sys.path.insert(0, '/site'); import heed\n"
+                    "print(*(found.text for found in heed.Translator('/model').translate(sys.argv[1:])), sep='\\n')")
+            found = debian.run("python3", "-B", "-c", code, *LINES.splitlines())
+            expected = run(os.environ["HEED_BINARY"], "translate", "--model", model, input=LINES).stdout
+            self.assertEqual((found.returncode, found.stdout, found.stderr), (0, expected, ""))
+
+
+@unittest.skipIf(debian_root.missing(), debian_root.missing())
 class LifeTest(PackagesCase):
     """Install, use, upgrade and purge."""
 
@@ -247,4 +273,4 @@ class LifeTest(PackagesCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)

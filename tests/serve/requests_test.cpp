@@ -98,8 +98,9 @@ TEST(Metrics, HistogramsAndLabels) {
   metrics.count_request("heed", "a\"b\\", 200);
   metrics.observe(Latency::whole, "m", 0.03);
   metrics.observe(Latency::whole, "m", 100.0);
-  const std::string text = metrics.text({.gauges = {{"heed_x", "A value", "", 2.0}},
-                                         .distributions = {{"heed_y", "Sizes", {1.0, 2.0}, {{"m", {{3, 0, 4}, 50.0}}}}}});
+  const std::string text =
+      metrics.text({.gauges = {{"heed_x", "A value", "", 2.0}},
+                    .distributions = {{"heed_y", "Sizes", {1.0, 2.0}, {{"m", {{3, 0, 4}, 50.0}}}}}});
   for (const char* const line : {"heed_requests_total{interface=\"heed\",model=\"a\\\"b\\\\\",status=\"200\"} 1\n",
                                  "heed_request_seconds_bucket{model=\"m\",le=\"0.025\"} 0\n",
                                  "heed_request_seconds_bucket{model=\"m\",le=\"0.05\"} 1\n",

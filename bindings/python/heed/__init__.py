@@ -129,6 +129,8 @@ def _stream(self, prompt, **options):
     """
     if not isinstance(prompt, str):
         raise _wrong("prompt", "a str", prompt)
+    if "callback" in options:
+        raise _heed.WrongArgument("() got an unexpected keyword argument 'callback'")
     return _pieces(self, prompt, options)
 
 

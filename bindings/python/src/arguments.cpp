@@ -34,6 +34,10 @@ int64_t at_least(int64_t least, int64_t value, const char* name) {
   return value;
 }
 
+bool is_name(const py::handle& text, const std::string& name) {
+  return PyUnicode_CompareWithASCIIString(text.ptr(), name.c_str()) == 0;
+}
+
 bool is_list(const py::handle& value) {
   return py::isinstance<py::iterable>(value) && !py::isinstance<py::str>(value) && !py::isinstance<py::bytes>(value);
 }
@@ -95,13 +99,13 @@ py::object NamedArguments::object(const char* name) {
 
 void NamedArguments::finish() const {
   for (const auto& [name, value] : given_) {
-    const std::string text = py::str(name);
-    if (std::find(known_.begin(), known_.end(), text) == known_.end()) {
+    const auto is_given = [name = name](const std::string& known) { return is_name(name, known); };
+    if (std::none_of(known_.begin(), known_.end(), is_given)) {
       std::string all;
       for (const std::string& known : known_) {
         all += (all.empty() ? "" : ", ") + known;
       }
-      throw WrongArgument("() got an unexpected keyword argument '" + text + "'; it has " + all);
+      throw WrongArgument("() got an unexpected keyword argument " + std::string(py::repr(name)) + "; it has " + all);
     }
   }
 }

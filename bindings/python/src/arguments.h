@@ -35,7 +35,8 @@ class WrongArgument : public std::runtime_error {
 template <class Value>
 inline constexpr bool kIsList = !std::is_arithmetic_v<Value> && !std::is_same_v<Value, std::string>;
 
-bool is_list(const py::handle& value);  // iterable, but no str and no bytes
+bool is_name(const py::handle& text, const std::string& name);  // of an argument: text may be any str
+bool is_list(const py::handle& value);                          // iterable, but no str and no bytes
 
 // WrongArgument for a value of another type; ValueError, with the argument's name, for a str that is not valid text.
 template <class Value>

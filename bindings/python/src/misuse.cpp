@@ -50,16 +50,15 @@ std::string too_many_arguments(const Record& record, size_t given) {
 // What is wrong with arguments given by name; empty for nothing.
 std::string misuse_of_names(const Record& record, size_t given, const py::dict& named) {
   for (const auto& [key, value] : named) {
-    const std::string name = py::str(key);
     size_t i = 0;
-    while (i < record.args.size() && record.args[i].name != name) {
+    while (i < record.args.size() && !is_name(key, record.args[i].name)) {
       ++i;
     }
     if (i == record.args.size() && !record.has_kwargs) {
-      return "() got an unexpected keyword argument " + quoted(name);
+      return "() got an unexpected keyword argument " + std::string(py::repr(key));
     }
     if (i < std::min(given, record.args.size())) {
-      return "() got multiple values for argument " + quoted(name);
+      return "() got multiple values for argument " + quoted(record.args[i].name);
     }
   }
   return {};
@@ -112,16 +111,17 @@ void put_in_words(py::error_already_set& raised, PyObject* self, PyObject* argum
 }
 
 PyObject* call(PyObject* self, PyObject* arguments, PyObject* named) {
-  PyObject* const result = dispatch(self, arguments, named);
-  if (result == nullptr && PyErr_ExceptionMatches(PyExc_TypeError) != 0) {
-    py::error_already_set raised;
-    try {
+  try {
+    PyObject* const result = dispatch(self, arguments, named);
+    if (result == nullptr && PyErr_ExceptionMatches(PyExc_TypeError) != 0) {
+      py::error_already_set raised;
       put_in_words(raised, self, arguments, named);
-    } catch (py::error_already_set& failure) {
-      failure.restore();
     }
+    return result;
+  } catch (py::error_already_set& failure) {  // pybind11 could not show an argument: its name is not valid text
+    put_in_words(failure, self, arguments, named);
+    return nullptr;
   }
-  return result;
 }
 
 void name_misuse_of(py::handle function) {

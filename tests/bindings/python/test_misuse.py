@@ -152,6 +152,16 @@ class Misuse(unittest.TestCase):
                  "Recipe.set(): settings have names such as \"model.heads\", not 'heads'")]:
             self.assertEqual(self.misused(call), message)
 
+    def test_names_that_are_not_valid_text(self):
+        for name, call, needed, _ in self.functions():
+            with self.subTest(name):
+                message = self.misused(call, **self.sensible(needed), **{"\ud800": 1})
+                self.assertIn("got an unexpected keyword argument '\\ud800'", message.replace("\ud800", "\\ud800"))
+
+    def test_a_stream_takes_no_callback(self):
+        self.assertEqual(self.misused(self.instances["Generator"].stream, "a", callback=print),
+                         "Generator.stream() got an unexpected keyword argument 'callback'")
+
     def test_a_type_error_of_a_callback_is_its_own(self):
         error = TypeError("translate(): incompatible function arguments")
 

@@ -1,14 +1,12 @@
 #include "tensor/arena.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <utility>
 
 #include "base/errors.h"
 #include "base/rounding.h"
+#include "base/system/pages.h"
 
 namespace heed {
 namespace {
@@ -24,35 +22,15 @@ constexpr int64_t kMost = int64_t{1} << 46;      // no system has so many addres
 std::byte* distant_address() {
   constexpr uintptr_t kApart = uintptr_t{256} << 30;
   constexpr uintptr_t kArenas = 128;
-  static const uintptr_t kHighest = [] {
-    const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-    void* const given = mmap(nullptr, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (given == MAP_FAILED) {
-      return uintptr_t{0};
-    }
-    munmap(given, page);
-    return reinterpret_cast<uintptr_t>(given) / kLargePage * kLargePage;
-  }();
+  static const uintptr_t kHighest = reinterpret_cast<uintptr_t>(next_free_page()) / kLargePage * kLargePage;
   static std::atomic<uintptr_t> arenas{0};
   const uintptr_t distance = (arenas.fetch_add(1) % kArenas + 1) * kApart;
   return distance + kApart < kHighest ? reinterpret_cast<std::byte*>(kHighest - distance) : nullptr;
 }
 
-// At `wanted`, or elsewhere where that is taken; null where the system refuses.
-std::byte* map_memory(std::byte* wanted, int64_t bytes) {
-  void* const address =
-      mmap(wanted, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (address == MAP_FAILED) {
-    return nullptr;
-  }
-  // Large pages save page faults and translation misses where the system grants them; a refusal costs nothing.
-  madvise(address, static_cast<size_t>(bytes), MADV_HUGEPAGE);
-  return static_cast<std::byte*>(address);
-}
-
 // Whole pages: large ones where they hold a quarter at least.
 int64_t whole_pages(int64_t bytes) {
-  return round_up(bytes, bytes < kLargePage / 4 ? int64_t{sysconf(_SC_PAGESIZE)} : kLargePage);
+  return round_up(bytes, bytes < kLargePage / 4 ? static_cast<int64_t>(page_bytes()) : kLargePage);
 }
 
 }  // namespace
@@ -71,7 +49,7 @@ Arena::~Arena() {
       source_->release(range.address);
       continue;
     }
-    munmap(range.address, static_cast<size_t>(range.bytes));
+    unmap_pages(range.address, static_cast<size_t>(range.bytes));
   }
 }
 
@@ -171,9 +149,9 @@ bool Arena::extend(int64_t bytes) {
     return false;
   }
   std::byte* const end = ranges_.back().address + ranges_.back().bytes;
-  std::byte* const address = map_memory(end, bytes);
+  std::byte* const address = map_pages(static_cast<size_t>(bytes), end);
   if (address != nullptr && address != end) {
-    munmap(address, static_cast<size_t>(bytes));
+    unmap_pages(address, static_cast<size_t>(bytes));
   }
   if (address != end) {
     return false;
@@ -185,8 +163,8 @@ bool Arena::extend(int64_t bytes) {
 
 bool Arena::add_range(int64_t bytes) {
   // A device's ranges may be neighbours, but no block may lie in two of them: a gap stays between them.
-  std::byte* const address =
-      source_ != nullptr ? source_->allocate(bytes + kDeviceAlignment) : map_memory(distant_address(), bytes);
+  std::byte* const address = source_ != nullptr ? source_->allocate(bytes + kDeviceAlignment)
+                                                : map_pages(static_cast<size_t>(bytes), distant_address());
   if (address == nullptr) {
     return false;
   }

@@ -1,11 +1,10 @@
 #include "tensor/tensor.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <cstdlib>
 #include <cstring>
 #include <new>
+
+#include "base/system/pages.h"
 
 namespace heed {
 
@@ -89,12 +88,7 @@ constexpr size_t kMapped = size_t{4} << 20;
 
 std::byte* zeroed_memory(size_t size) {
   if (size >= kMapped) {
-    void* const mapped = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (mapped == MAP_FAILED) {
-      return nullptr;
-    }
-    madvise(mapped, size, MADV_HUGEPAGE);  // fewer misses of translations; a refusal costs nothing
-    return static_cast<std::byte*>(mapped);
+    return map_pages(size);
   }
   auto* const address = static_cast<std::byte*>(std::aligned_alloc(64, size));
   if (address != nullptr) {
@@ -107,7 +101,7 @@ std::byte* zeroed_memory(size_t size) {
 
 void Tensor::Free::operator()(std::byte* address) const {
   if (mapped > 0) {
-    munmap(address, mapped);
+    unmap_pages(address, mapped);
   } else {
     std::free(address);
   }
@@ -126,7 +120,7 @@ void Tensor::discard(int64_t first, int64_t count) {
          "elements {} to {} of {} are to be discarded", first, first + count, shape_);
   std::byte* const begin = address_ + first * size_of(type_);
   std::byte* const end = begin + count * size_of(type_);
-  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const size_t page = page_bytes();
   const size_t to_page = (page - reinterpret_cast<uintptr_t>(begin) % page) % page;
   const auto size = static_cast<size_t>(end - begin);
   if (own_.get_deleter().mapped == 0 || size < to_page + page) {
@@ -136,9 +130,9 @@ void Tensor::discard(int64_t first, int64_t count) {
   const size_t pages = (size - to_page) / page * page;
   std::memset(begin, 0, to_page);
   if (count < elements()) {
-    madvise(address_, own_.get_deleter().mapped, MADV_NOHUGEPAGE);  // a large page would bring the neighbours back
+    refuse_large_pages(address_, own_.get_deleter().mapped);  // one would bring the neighbours back
   }
-  madvise(begin + to_page, pages, MADV_DONTNEED);
+  empty_pages(begin + to_page, pages);
   std::memset(begin + to_page + pages, 0, size - to_page - pages);
 }
 

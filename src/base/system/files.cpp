@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -331,6 +332,66 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
   return *this;
+}
+
+TemporaryFile::TemporaryFile(std::filesystem::path folder) : folder_(std::move(folder)) {
+  if (folder_.empty()) {
+    std::error_code error;
+    folder_ = std::filesystem::temp_directory_path(error);
+    require<IoError>(!error, "temporary files", "there is no folder for them: {}", error.message());
+  }
+  std::string name = (folder_ / "heed-XXXXXX").string();
+  descriptor_ = ::mkostemp(name.data(), O_CLOEXEC);
+  if (descriptor_ < 0) {
+    refuse(folder_, "create a temporary file");
+  }
+  ::unlink(name.c_str());
+}
+
+TemporaryFile::~TemporaryFile() {
+  if (mapped_ != nullptr) {
+    ::munmap(const_cast<std::byte*>(mapped_), size_);
+  }
+  if (descriptor_ >= 0) {
+    ::close(descriptor_);
+  }
+}
+
+TemporaryFile::TemporaryFile(TemporaryFile&& other) noexcept
+    : folder_(std::move(other.folder_)),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      size_(std::exchange(other.size_, 0)),
+      mapped_(std::exchange(other.mapped_, nullptr)) {}
+
+TemporaryFile& TemporaryFile::operator=(TemporaryFile&& other) noexcept {
+  std::swap(folder_, other.folder_);
+  std::swap(descriptor_, other.descriptor_);
+  std::swap(size_, other.size_);
+  std::swap(mapped_, other.mapped_);
+  return *this;
+}
+
+void TemporaryFile::write(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
+    if (written < 0 && errno != EINTR) {
+      refuse(folder_, "write a temporary file");
+    }
+    const auto part = static_cast<size_t>(std::max<ssize_t>(0, written));
+    bytes = bytes.subspan(part);
+    size_ += part;
+  }
+}
+
+std::span<const std::byte> TemporaryFile::map() {
+  if (size_ > 0) {
+    void* const mapped = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor_, 0);
+    if (mapped == MAP_FAILED) {
+      refuse(folder_, "map a temporary file");
+    }
+    mapped_ = static_cast<const std::byte*>(mapped);
+  }
+  return {mapped_, size_};
 }
 
 }  // namespace heed

@@ -96,4 +96,25 @@ class MappedFile {
   size_t size_ = 0;
 };
 
+// A file without a name: it disappears with the process, however that ends. IoError, with the folder, when the disk is
+// full.
+class TemporaryFile {
+ public:
+  // Empty: in the system's folder for temporary files.
+  explicit TemporaryFile(std::filesystem::path folder);
+  ~TemporaryFile();
+  TemporaryFile(TemporaryFile&& other) noexcept;
+  TemporaryFile& operator=(TemporaryFile&& other) noexcept;
+
+  void write(std::span<const std::byte> bytes);
+  // All that was written, mapped for reading as long as this lives. To be called once, and nothing is written after it.
+  std::span<const std::byte> map();
+
+ private:
+  std::filesystem::path folder_;
+  int descriptor_ = -1;
+  size_t size_ = 0;
+  const std::byte* mapped_ = nullptr;
+};
+
 }  // namespace heed

@@ -6,11 +6,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "base/system/files.h"
 #include "data/lines/checked_bytes.h"
 
 namespace heed {
@@ -20,13 +22,10 @@ struct SpillRules {
   std::filesystem::path folder = {};      // of the file; empty: the system's folder for temporary files
 };
 
-// Bytes. The file has no name, so it disappears with the process, however that ends. IoError when the disk is full.
+// Bytes. IoError when the disk is full.
 class SpillBytes {
  public:
-  explicit SpillBytes(SpillRules rules = {});
-  ~SpillBytes();
-  SpillBytes(SpillBytes&& other) noexcept;
-  SpillBytes& operator=(SpillBytes&& other) noexcept;
+  explicit SpillBytes(SpillRules rules = {}) : rules_(std::move(rules)) {}
 
   void append(const void* bytes, size_t size);
   // Ends appending; only then can data() be read.
@@ -34,16 +33,14 @@ class SpillBytes {
 
   const std::byte* data() const { return data_; }
   size_t size() const { return size_; }
-  bool spilled() const { return descriptor_ >= 0; }
+  bool spilled() const { return file_.has_value(); }
 
  private:
-  void spill();
   void flush();
-  [[noreturn]] void refuse(const char* action) const;
 
   SpillRules rules_;
   std::vector<std::byte> buffer_;  // all bytes, or those that are not in the file yet
-  int descriptor_ = -1;
+  std::optional<TemporaryFile> file_;
   const std::byte* data_ = nullptr;
   size_t size_ = 0;
 };

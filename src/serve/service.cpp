@@ -19,6 +19,8 @@ namespace {
 using Seconds = std::chrono::duration<double>;
 
 constexpr std::chrono::seconds kIdleTime{20};  // of a thread that has no request
+constexpr std::chrono::seconds kTellTime{1};   // for what is said to those whose requests are cut off
+const Failure kEnding{.status = 503, .message = "the server is shutting down", .field = "", .reason = kIsEnding};
 
 Routes all_routes() {
   Routes all;
@@ -127,12 +129,18 @@ void Service::reread_settings() {
 
 void Service::end() {
   if (std::exchange(is_ending_, true)) {
-    http_.stop();
+    cut_off();
     return;
   }
   tell_system("STOPPING=1");
   http_.drain();
-  http_.after(std::chrono::seconds(settings_->drain_seconds), [this] { http_.stop(); });
+  http_.after(std::chrono::seconds(settings_->drain_seconds), [this] { cut_off(); });
+}
+
+// Those who still wait are told so, as soon as the steps under way are done.
+void Service::cut_off() {
+  http_.cut_off();
+  http_.after(kTellTime, [this] { http_.stop(); });
 }
 
 // Loads all models of the settings anew, since their files may be others, and drops those that are not there any more.
@@ -245,9 +253,7 @@ void Service::handle(std::shared_ptr<Exchange> exchange) {
     return;
   }
   if (is_ending_) {
-    exchange->answer(
-        refusal(exchange->request(),
-                {.status = 503, .message = "the server is shutting down", .field = "", .reason = kIsEnding}));
+    exchange->answer(refusal(exchange->request(), kEnding));
     return;
   }
   const auto call = std::make_shared<Call>(exchange, ServerState{settings_, models_, metrics_}, key);
@@ -348,7 +354,9 @@ void Service::answer(Call& call, const Route& route, LogEntry& entry) {
     }
   } catch (const std::exception& error) {
     failure = call.failure_of(error, route.errors);
-    if (exchange.gone().stop_requested()) {
+    if (exchange.is_cut_off()) {
+      failure = kEnding;
+    } else if (exchange.gone().stop_requested()) {
       failure = {499, "the client has gone", ""};
     } else if (failure.status == 500) {
       std::cerr << fmt::format("heed: {}: {}\n", exchange.request().path(), error.what());

@@ -51,6 +51,7 @@ class Service final : public HttpHandler {
   void admit_field(Call& call, Admission admission);
   void refuse_exchange(Exchange& exchange, unsigned status, std::string_view why);
   void end();
+  void cut_off();
   void reload();
   void end_reload(const std::shared_ptr<const ServeSettings>& settings);
   void take(const std::shared_ptr<const ServeSettings>& settings);

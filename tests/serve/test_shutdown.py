@@ -51,6 +51,32 @@ class Shutdown(TakenPlacesTest):
         for connection in writing:
             connection.close()
 
+    def test_those_whose_requests_are_cut_off_are_told_so(self):
+        for seconds, signals in ((1, 1), (600, 2)):
+            server = self.serve_one_lane(f"[server]\ndrain_seconds = {seconds}")
+            whole, stream = (send(server, "/v1/completions", {**ENDLESS, "model": "lm", "stream": one}) for one in (False, True))
+            sampled = send(server, "/heed/generate", ENDLESS)
+            events = stream.getresponse()
+            self.assert_soon(lambda: gauge(server, "heed_sequences") == 3)
+            self.end(server)
+            if signals == 2:
+                server.process.send_signal(signal.SIGTERM)
+            self.assertEqual(server.process.wait(30 * heed_cli.PATIENCE), 0)
+            answer = whole.getresponse()
+            self.assertEqual((answer.status, json.loads(answer.read())["error"]["message"]),
+                             (503, "the server is shutting down"))
+            self.assertIn("Retry-After", answer.headers)
+            last = events.read().split(b"\n\n")[-2]
+            self.assertEqual(json.loads(last[len(b"data: "):])["error"]["message"], "the server is shutting down")
+            answer = sampled.getresponse()
+            text, = json.loads(answer.read())["texts"]
+            self.assertEqual((answer.status, text["finish"]), (200, "cancelled"))
+            self.assertGreater(text["tokens"], 0)
+            for connection in (whole, stream, sampled):
+                connection.close()
+            self.assertEqual(sorted(line["status"] for line in self.lines()), [200, 200, 503])
+            self.log.unlink()
+
     def test_what_waits_is_answered_too(self):
         server = self.serve_one_lane()
         fields = {"prompt": "ein hund", "max_tokens": 5, "seed": 1}

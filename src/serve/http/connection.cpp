@@ -87,6 +87,14 @@ void Connection::drain() {
   }
 }
 
+void Connection::cut_off() {
+  if (exchange_) {
+    exchange_->cut_off();
+  } else {
+    close();
+  }
+}
+
 void Connection::close() {
   if (state_ == State::closed) {
     return;

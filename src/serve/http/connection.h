@@ -45,6 +45,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Clock::time_point sending_since() const { return sending_since_; }
   // Ends it now if it is waiting for a request, else after the present answer.
   void drain();
+  void cut_off();
   void close();
 
  private:

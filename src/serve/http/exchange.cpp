@@ -28,7 +28,12 @@ bool Exchange::is_dropped() const {
 
 unsigned Exchange::status() const {
   const std::lock_guard lock(mutex_);
-  return gone_.stop_requested() ? kClientGone : status_;
+  return gone_.stop_requested() && !is_cut_off_ ? kClientGone : status_;
+}
+
+void Exchange::cut_off() {
+  is_cut_off_ = true;
+  gone_.request_stop();
 }
 
 void Exchange::add_headers(std::vector<HttpHeader> headers) {

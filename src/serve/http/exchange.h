@@ -29,8 +29,9 @@ class Exchange {
 
   const HttpRequest& request() const { return request_; }
   std::chrono::steady_clock::time_point began() const { return began_; }
-  // Stop is requested when nobody waits for the answer any more.
+  // Stop is requested when nobody waits for the answer any more, or the work on it was cut off.
   std::stop_token gone() const { return gone_.get_token(); }
+  bool is_cut_off() const { return is_cut_off_; }
   bool is_dropped() const;  // the client was too slow
   bool has_begun() const;   // whether an answer was given, or its beginning
 
@@ -54,6 +55,8 @@ class Exchange {
   // `wake` is called, by any thread, when there is something to take.
   void on_chunk(std::function<void()> wake);
   void abandon() { gone_.request_stop(); }
+  // Ends the work while the client is still there to be told.
+  void cut_off();
   void add_sent(uint64_t body_bytes) { sent_ += body_bytes; }
 
   // For the log. `what` is called when neither the connection nor the side that answers holds the exchange any more, by
@@ -72,6 +75,7 @@ class Exchange {
   std::stop_source gone_;
   std::function<void(const Exchange&)> when_over_;
   std::atomic<uint64_t> sent_ = 0;
+  std::atomic<bool> is_cut_off_ = false;
 
   mutable std::mutex mutex_;  // of all below
   std::function<void()> wake_;

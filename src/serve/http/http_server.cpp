@@ -239,6 +239,11 @@ void HttpServer::run() {
 
 void HttpServer::drain() { state_->drain(); }
 
+void HttpServer::cut_off() {
+  state_->drain();
+  state_->for_each([](Connection& connection) { connection.cut_off(); });
+}
+
 void HttpServer::stop() {
   state_->drain();
   state_->for_each([](Connection& connection) { connection.close(); });

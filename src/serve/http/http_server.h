@@ -63,6 +63,8 @@ class HttpServer {
   void run();
   // Accepts no more connections, and ends each after the answer that it is waiting for.
   void drain();
+  // Ends the work on all answers, and the connections that wait for none.
+  void cut_off();
   // Ends all connections at once.
   void stop();
 

@@ -158,6 +158,7 @@ class WheelTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder)
             version = re.search(r"(?m)^CMAKE_PROJECT_VERSION:\w+=(.*)$", (BUILD / "CMakeCache.txt").read_text())[1]
+            (path / "wheel").mkdir()
             done = run(sys.executable, SOURCE / "bindings/python/make_wheel.py", BUILD / "python/heed", version, path / "wheel")
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             try:

@@ -418,9 +418,9 @@ void Service::log(const Exchange& exchange, const LogEntry& entry) {
 
 std::string Service::metrics() const {
   Metrics::Readings readings{
-      .gauges = {
-          {"heed_connections", "Open connections", "", static_cast<double>(http_.connections())},
-          {"heed_requests", "Requests that are waiting or being answered", "", static_cast<double>(threads_.working())}}};
+      .gauges = {{"heed_connections", "Open connections", "", static_cast<double>(http_.connections())},
+                 {"heed_requests", "Requests that are waiting or being answered", "",
+                  static_cast<double>(threads_.working())}}};
   add_model_readings(models_.list(), readings);
   return metrics_.text(readings);
 }

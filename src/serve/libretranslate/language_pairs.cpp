@@ -73,7 +73,8 @@ LanguageDirection find_direction(const std::vector<LanguageDirection>& direction
   if (std::ranges::none_of(directions, from)) {
     throw RequestError(400, "source", fmt::format("source: {} is not supported", source));
   }
-  throw RequestError(400, "target", fmt::format("target: {} is not available as a target language from {}", target, source));
+  throw RequestError(400, "target",
+                     fmt::format("target: {} is not available as a target language from {}", target, source));
 }
 
 bool are_same_language(std::string_view given, std::string_view known) {

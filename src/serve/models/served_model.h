@@ -17,7 +17,7 @@
 
 namespace heed::serve {
 
-// Of the files of a model and of those beside it: ensemble, draft, shortlist. Folders within a directory do not count,
+// The bytes of a model and of what stands beside it: ensemble, draft, shortlist. Folders within a directory do not count,
 // and what is missing has none.
 int64_t bytes_of_files(const ModelSettings& settings);
 

@@ -77,8 +77,8 @@ class SearchRequest final : public Request {
   GroupSearch search_;
   Stepper* stepper_ = nullptr;
   Interrupted interrupted_ = Interrupted::no;
-  bool has_read_ = false;                  // the first tokens
-  int64_t copied_ = 0;                     // of these
+  bool has_read_ = false;  // the first tokens
+  int64_t copied_ = 0;     // of these
   std::chrono::steady_clock::time_point first_token_;
   int64_t length_;                         // of the hypotheses that go on, with what they continue
   std::optional<DraftedSequence> single_;  // with a width of 1

@@ -14,8 +14,8 @@
 namespace heed {
 
 struct SearchEvent {
-  size_t search;     // its number
-  Hypothesis grown;  // what was added to its only hypothesis: tokens, and their log-probabilities
+  size_t search;         // its number
+  Hypothesis grown;      // what was added to its only hypothesis: tokens, and their log-probabilities
   BeamSteps steps = {};  // or what it has considered
   std::optional<std::vector<Hypothesis>> results = {};  // it has ended
 };

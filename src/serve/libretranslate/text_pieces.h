@@ -27,7 +27,7 @@ struct TranslatedLongText {
 
 struct LongTranslations {
   std::vector<TranslatedLongText> texts;
-  int64_t read = 0, written = 0;  // tokens
+  int64_t read = 0, written = 0;                                     // tokens
   std::optional<std::chrono::steady_clock::time_point> first_token;  // of all sentences; none: they are blank
 };
 

@@ -52,7 +52,6 @@ class Metrics {
   std::string text(const Readings& readings) const;
 
  private:
-
   mutable std::mutex mutex_;
   std::map<std::string, uint64_t> requests_;  // by their labels
   std::map<std::string, uint64_t> refusals_;  // by their labels

@@ -90,8 +90,8 @@ int64_t SearchRequest::take(const NextTokens& next, int64_t first_row) {
 }
 
 void SearchRequest::tell() {
-  if (auto steps = task_.recorder == nullptr ? BeamSteps{} : task_.recorder->new_steps(); !steps.empty()) {
-    listener_->on_steps(std::move(steps));
+  if (const BeamSteps steps = task_.recorder == nullptr ? BeamSteps{} : task_.recorder->new_steps(); !steps.empty()) {
+    listener_->on_steps(steps);
   }
   if (done()) {
     listener_->on_results(results(), copied_);

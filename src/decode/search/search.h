@@ -24,7 +24,7 @@ class SearchListener {
   // With a width of 1: the hypothesis has another token, and does not end with it.
   virtual void on_growth(const SentenceSearch::Growing& /*hypothesis*/) {}
   // Where the search is noted: what it has considered since the last call.
-  virtual void on_steps(BeamSteps /*steps*/) {}
+  virtual void on_steps(const BeamSteps& /*steps*/) {}
   // The search has ended: what results() would return, which is not to be called then, and how many of the tokens that
   // it began with were read for others: see Stepper::copied_tokens().
   virtual void on_results(std::vector<Hypothesis> results, int64_t copied) = 0;

@@ -25,7 +25,7 @@ class SearchEvents::Listener final : public SearchListener {
                    .token_log_probabilities = {log_probabilities.begin(), log_probabilities.end()},
                    .likeliest = {likeliest.begin(), likeliest.end()}}});
   }
-  void on_steps(BeamSteps steps) override { events_.push({search_, {}, std::move(steps)}); }
+  void on_steps(const BeamSteps& steps) override { events_.push({search_, {}, steps}); }
   void on_results(std::vector<Hypothesis> results, int64_t /*copied*/) override {
     events_.push({search_, {}, {}, std::move(results)});
   }

@@ -168,7 +168,8 @@ class Site(unittest.TestCase):
         for said in ("Translates a str, or each of a list.", "The best translation.",
                      "Trains a model and leaves a model directory behind.", "Writes a page about a training run",
                      "The settings of a training run", "What was given, as a dict of tables.",
-                     "Yields the text that continues the prompt, piece by piece."):
+                     "Yields the text that continues the prompt, piece by piece.", "The texts of lists of token numbers.",
+                     "A text with more tokens than the model takes", "The loss of pairs (text, expected)"):
             self.assertIn(said, text)
 
     @unittest.skipUnless("HEED_BINARY" in os.environ, "HEED_BINARY names no program")

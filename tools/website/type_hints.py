@@ -35,8 +35,12 @@ def native_descriptions(code):
     constants = {found[1]: text_of(found[2]) for found in
                  re.finditer(rf"constexpr const char\* (\w+) =\s*((?:(?:{LITERAL})\s*)+);", code, re.DOTALL)}
     found, owner = {}, ""
-    for call in re.finditer(r"(?P<kind>class_<\w+>(?: \w+)?|module\.def|\.def(?:_\w+)?)\(", code):
+    kinds = r"class_<[\w:, <>]+>(?: \w+)?|module\.def|\.def(?:_\w+)?|add_(?P<method>gradients|forward|attention)(?:_of_text)?"
+    for call in re.finditer(rf"(?P<kind>{kinds})\(", code):
         arguments = arguments_of(code, call.end())
+        if call["method"]:  # which classes have in common
+            found[owner, call["method"]] = constants[arguments[1]]
+            continue
         texts = [constants.get(argument) or text_of(argument) for argument in arguments
                  if argument in constants or re.fullmatch(rf"(?:(?:{LITERAL})\s*)+", argument, re.DOTALL)]
         if not texts:
@@ -46,6 +50,9 @@ def native_descriptions(code):
         key = ("", texts[0]) if call["kind"].startswith(("class_", "module")) else (owner, texts[0])
         if len(texts) > 1:
             found[key] = texts[1]
+    exceptions = dict(re.findall(r'exception<\w+> (\w+)\(module, "(\w+)"', code))
+    for variable, constant in re.findall(r"(\w+)\.doc\(\) = (\w+);", code):
+        found["", exceptions[variable]] = constants[constant]
     return found
 
 
@@ -59,8 +66,11 @@ def package_descriptions(code):
         if isinstance(node, ast.ClassDef):
             found |= {(node.name, member.name): ast.get_docstring(member) or "" for member in node.body
                       if isinstance(member, ast.FunctionDef)}
-        elif isinstance(node, ast.Assign) and isinstance(target := node.targets[0], ast.Attribute):
-            # Generator.stream = _stream
+        for decorator in getattr(node, "decorator_list", []):
+            if isinstance(decorator, ast.Call):  # @_method_of(Generator) def _chat
+                found[decorator.args[0].id, node.name.lstrip("_")] = ast.get_docstring(node) or ""
+        if isinstance(node, ast.Assign) and isinstance(target := node.targets[0], ast.Attribute):
+            # Encoder.similarity = staticmethod(similarity)
             functions = [part.id for part in ast.walk(node.value) if isinstance(part, ast.Name) and ("", part.id) in found]
             found |= {(target.value.id, target.attr): found["", name] for name in functions}
     return found

@@ -26,6 +26,10 @@ class Service final : public HttpHandler {
   // Listens and serves until a signal ends it: SIGTERM and SIGINT let requests under way finish, a second one does not.
   // `ready` is called with the address when requests are accepted.
   void run(const std::function<void(const std::string& address)>& ready);
+  // Whether it has ended while requests that were cut off are still being answered, in what nothing interrupts, such as
+  // the tokenizer's way through a long text. The destructor waits for that; a process that ends need not.
+  bool leaves_work() const { return threads_.working() > 0; }
+  void finish_log() { log_.finish(); }
 
   // What the signals do; from any thread.
   void stop();

@@ -158,7 +158,7 @@ path = "{self.writer}"
         for _ in range(2):
             server.process.send_signal(signal.SIGTERM)
             time.sleep(0.2)
-        self.assertEqual(server.process.wait(10), 0)
+        self.assertEqual(server.process.wait(10 * heed_cli.PATIENCE), 0)
         connection.close()
 
     def test_a_reader_that_does_not_read_is_given_up(self):

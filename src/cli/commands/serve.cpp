@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 
@@ -33,6 +34,10 @@ void serve_models(const ServeOptions& options) {
   serve::Service service(settings_of(options), [options] { return settings_of(options); });
   service.run([](const std::string& address) { show_output(fmt::format("heed serves at {}\n", address)); });
   flush_output();
+  if (service.leaves_work()) {
+    service.finish_log();
+    std::_Exit(0);
+  }
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ constexpr size_t kMostWaiting = 16 << 20;  // bytes
 
 }  // namespace
 
-AccessLog::~AccessLog() {
+void AccessLog::finish() {
   {
     const std::lock_guard lock(mutex_);
     is_stopping_ = true;

@@ -15,7 +15,7 @@ namespace heed::serve {
 class AccessLog {
  public:
   AccessLog() = default;
-  ~AccessLog();  // when all lines have been written
+  ~AccessLog() { finish(); }
   AccessLog(const AccessLog&) = delete;
   AccessLog& operator=(const AccessLog&) = delete;
 
@@ -26,6 +26,8 @@ class AccessLog {
   // What can't be written, as on a full disk, may be lost; later lines are tried again. So may lines of which too many
   // wait.
   void write(const std::string& line);
+  // Returns when all lines have been written; later ones are not.
+  void finish();
 
  private:
   void write_lines();

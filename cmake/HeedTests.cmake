@@ -163,14 +163,16 @@ function(heed_runnable result target)
   set(${result} "${path}" PARENT_SCOPE)
 endfunction()
 
-# heed_script_test(<name> <script> [LABEL <label>] [TIMEOUT <seconds>] [ENVIRONMENT <VAR=value>...]
+# heed_script_test(<name> <script> [PYTHON <program>] [LABEL <label>] [TIMEOUT <seconds>] [ENVIRONMENT <VAR=value>...]
 #                  [ARGS <argument>...])
 #
 # Runs a .py or .sh file. It finds the built programs through HEED_BINARY, HEED_MAKE_MODEL and HEED_PARITY_DRIVER, and
 # the repository through HEED_SOURCE_DIR; exit status 77 means skipped.
 function(heed_script_test name script)
-  cmake_parse_arguments(PARSE_ARGV 2 arg "" "LABEL;TIMEOUT" "ENVIRONMENT;ARGS")
-  if(script MATCHES "\\.py$")
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "PYTHON;LABEL;TIMEOUT" "ENVIRONMENT;ARGS")
+  if(arg_PYTHON)
+    set(interpreter "${arg_PYTHON}")
+  elseif(script MATCHES "\\.py$")
     set(interpreter "${HEED_PYTHON}")
   else()
     set(interpreter bash)

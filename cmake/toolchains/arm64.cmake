@@ -11,6 +11,7 @@ if(NOT EXISTS "${HEED_ARM64_SYSROOT}/complete")
   message(FATAL_ERROR "no arm64 libraries in ${HEED_ARM64_SYSROOT}; make them with tools/arm64_sysroot FOLDER")
 endif()
 
+set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)  # for examples in C, which tests compile
 set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
 set(CMAKE_SYSROOT "${HEED_ARM64_SYSROOT}")
 set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -L "${HEED_ARM64_SYSROOT}")

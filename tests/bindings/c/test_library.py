@@ -1,29 +1,35 @@
 #!/usr/bin/env python3
-"""test_library.py LIBHEED CC CXX: what libheed.so exports, heed.h as C and C++, and the examples in other languages.
+"""test_library.py LIBHEED CC CXX [EMULATOR...]: what libheed.so exports, heed.h as C and C++, and the examples in other
+languages. With EMULATOR, which runs what the compilers make for another processor, those in C alone.
 
 Go, Rust and Node are tried where they are (Debian: golang-go, rustc, nodejs with libnode-dev)."""
 
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
 
-SOURCE = pathlib.Path(os.environ["HEED_SOURCE_DIR"])
+from heed_cli import PATIENCE, SOURCE
+
 LIBRARY = pathlib.Path(sys.argv[1]).resolve()
-C_COMPILER, CXX_COMPILER = sys.argv[2] or "cc", sys.argv[3]
+C_COMPILER, CXX_COMPILER = map(shlex.split, sys.argv[2:4])
+EMULATOR = sys.argv[4:]
 BINDING = SOURCE / "bindings" / "c"
 EXAMPLES = SOURCE / "examples"
 STRICT = ["-Wall", "-Wextra", "-pedantic", "-Wstrict-prototypes", "-Wconversion", "-Werror"]
 LINES = "ein Hund läuft\nzwei Kinder spielen\n"
+natively = unittest.skipIf(EMULATOR, "needs a compiler or an interpreter that runs on the library's processor")
 
 
 def run(*command, **options):
     environment = {**os.environ, "LD_LIBRARY_PATH": str(LIBRARY.parent), **options.pop("environment", {})}
-    return subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=250, env=environment, **options)
+    return subprocess.run([str(part) for part in command], capture_output=True, text=True,
+                          timeout=250 * PATIENCE, env=environment, **options)
 
 
 class LibraryTest(unittest.TestCase):
@@ -43,11 +49,11 @@ class LibraryTest(unittest.TestCase):
         return done
 
     def example(self, name):
-        """Builds examples/c/NAME.c as C99."""
+        """Builds examples/c/NAME.c as C99, and gives the words that start it."""
         program = self.path / name
-        self.checked(C_COMPILER, "-std=c99", *STRICT, f"-I{BINDING}", EXAMPLES / "c" / f"{name}.c", "-o", program,
+        self.checked(*C_COMPILER, "-std=c99", *STRICT, f"-I{BINDING}", EXAMPLES / "c" / f"{name}.c", "-o", program,
                      f"-L{LIBRARY.parent}", "-lheed")
-        return program
+        return [*EMULATOR, program]
 
     def expected_translations(self, *options):
         return self.checked(os.environ["HEED_BINARY"], "translate", "--model", self.translator, *options, input=LINES).stdout
@@ -80,31 +86,31 @@ class LibraryTest(unittest.TestCase):
             source.write_text('#include <heed.h>\n#include <heed.h>\nint main(void) { return heed_error_code(NULL); }\n')
             strict = [flag for flag in STRICT if compiler == C_COMPILER or flag != "-Wstrict-prototypes"]
             extra = ["-Wno-long-long"] if standard == "c++98" else []
-            self.checked(compiler, f"-std={standard}", *strict, *extra, f"-I{BINDING}", "-fsyntax-only", source)
+            self.checked(*compiler, f"-std={standard}", *strict, *extra, f"-I{BINDING}", "-fsyntax-only", source)
 
     def test_an_ignored_error_is_a_warning(self):
         source = self.path / "ignored.c"
         source.write_text("#include <heed.h>\nint main(void) { heed_options_create(NULL); return 0; }\n")
-        found = run(C_COMPILER, "-std=c99", *STRICT, f"-I{BINDING}", "-c", source, "-o", self.path / "ignored.o")
+        found = run(*C_COMPILER, "-std=c99", *STRICT, f"-I{BINDING}", "-c", source, "-o", self.path / "ignored.o")
         self.assertIn("unused-result", found.stderr)
 
     def test_the_example_in_c_translates_as_the_program_does(self):
         program = self.example("translate")
-        found = self.checked(program, self.translator, input=LINES).stdout.split("\n")[:-1]
+        found = self.checked(*program, self.translator, input=LINES).stdout.split("\n")[:-1]
         self.assertEqual(found[0::3], self.expected_translations("--beam", "4").split("\n")[:-1])
         self.assertTrue(all(re.fullmatch(r"  from \S+ \([01]\.\d\d\)", line) for line in found[2::3]), found)
-        failed = run(program, self.path / "nothing")
+        failed = run(*program, self.path / "nothing")
         self.assertEqual((failed.returncode, failed.stdout), (1, ""))
         self.assertRegex(failed.stderr, r"^error 4: .*nothing.*\n$")
 
     def test_the_example_in_c_streams_and_stops(self):
         program = self.example("generate")
-        found = self.checked(program, self.writer, "a dog", "5").stdout
+        found = self.checked(*program, self.writer, "a dog", "5").stdout
         self.assertRegex(found, r"(?s)^.*\n\((length|end)\)\n$")
-        self.assertTrue(self.checked(program, self.writer, "a dog").stdout.endswith("\n(cancelled)\n"))
+        self.assertTrue(self.checked(*program, self.writer, "a dog").stdout.endswith("\n(cancelled)\n"))
 
     def test_the_example_in_c_encodes(self):
-        found = self.checked(self.example("encode"), self.translator, "ein Hund", "ein Hund", "zwei Kinder").stdout.splitlines()
+        found = self.checked(*self.example("encode"), self.translator, "ein Hund", "ein Hund", "zwei Kinder").stdout.splitlines()
         self.assertEqual(found[0], "1.0000  ein Hund")
         self.assertEqual(len(found), 2)
 
@@ -117,18 +123,19 @@ class LibraryTest(unittest.TestCase):
                           'validation_source = ["words"]\nvalidation_target = ["words"]\nbatch_target_tokens = 40\n'
                           '[tokenizer]\nkind = "word"\nminimum_count = 1\n[schedule]\nwarmup = 1\nlength = 4\n'
                           '[training]\nupdates = 4\nlog_every = 1\n[validation]\nevery = 2\n')
-        stopped = self.checked(program, recipe, model, "1000").stdout
+        stopped = self.checked(*program, recipe, model, "1000").stdout
         self.assertRegex(stopped, r"(?s)^message:\n.*start:\n.*train: update 2 .*validation: update 2 loss .* bleu .*"
                                   r"\nended by stopped\n$")
-        ended = self.checked(program, recipe, model, "0", "resume").stdout
+        ended = self.checked(*program, recipe, model, "0", "resume").stdout
         self.assertRegex(ended, r"(?s)train: update 4 .*\nended by updates\n\d+ bytes instead of \d+ in .*trained.int8\n$")
         self.assertNotIn("update 2 ", ended)
         self.assertEqual(len(self.checked(os.environ["HEED_BINARY"], "translate", "--model", f"{model}.int8",
                                           input="word1 word2\n").stdout.splitlines()), 1)
-        failed = run(program, self.path / "nothing", model)
+        failed = run(*program, self.path / "nothing", model)
         self.assertEqual(failed.returncode, 1)
         self.assertRegex(failed.stderr, r"^error 4: .*nothing.*\n$")
 
+    @natively
     def test_the_example_in_rust_translates_as_the_program_does(self):
         if not shutil.which("rustc"):
             self.skipTest("no rustc (Debian: rustc)")
@@ -137,13 +144,14 @@ class LibraryTest(unittest.TestCase):
         self.assertEqual(self.checked(program, self.translator, input=LINES).stdout, self.expected_translations())
         self.assertIn("error 4: ", run(program, self.path / "nothing").stderr)
 
+    @natively
     def test_the_example_in_node_translates_as_the_program_does(self):
         headers = [folder for folder in ("/usr/include/node", "/usr/include/nodejs/src")
                    if pathlib.Path(folder, "node_api.h").is_file()]
         if not shutil.which("node") or not headers:
             self.skipTest("no node, or no node_api.h (Debian: nodejs, libnode-dev)")
         addon = self.path / "heed.node"
-        self.checked(C_COMPILER, "-std=c99", *(flag for flag in STRICT if flag != "-pedantic"), "-shared", "-fPIC", f"-I{BINDING}",
+        self.checked(*C_COMPILER, "-std=c99", *(flag for flag in STRICT if flag != "-pedantic"), "-shared", "-fPIC", f"-I{BINDING}",
                      "-isystem", headers[0], EXAMPLES / "node" / "heed.c", "-o", addon, f"-L{LIBRARY.parent}", "-lheed")
         script = EXAMPLES / "node" / "translate.mjs"
         self.assertEqual(self.checked("node", script, addon, self.translator, input=LINES).stdout, self.expected_translations())
@@ -159,6 +167,7 @@ class LibraryTest(unittest.TestCase):
                   "{ try { call(); } catch (error) { console.log(error.name); } }")
         self.assertEqual(self.checked("node", "-e", checks).stdout, "TypeError\nTypeError\n")
 
+    @natively
     def test_the_example_in_go_translates_as_the_program_does(self):
         if not shutil.which("go"):
             self.skipTest("no go (Debian: golang-go)")
@@ -169,6 +178,7 @@ class LibraryTest(unittest.TestCase):
         self.assertEqual(self.checked(program, self.translator, input=LINES).stdout, self.expected_translations())
         self.assertIn("nothing", run(program, self.path / "nothing").stderr)
 
+    @natively
     def test_it_is_loaded_while_the_process_runs(self):
         code = ("import ctypes, sys; heed = ctypes.CDLL(sys.argv[1]); heed.heed_version.restype = ctypes.c_char_p; "
                 "print(heed.heed_version().decode())")

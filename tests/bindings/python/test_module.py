@@ -17,7 +17,7 @@ import unittest
 import numpy
 
 import heed
-from heed_cli import BINARY, SOURCE
+from heed_cli import BINARY, PATIENCE, SOURCE
 
 LINES = ["ein Hund läuft", "die Frau liest ein Buch", "zwei Kinder"]
 
@@ -416,7 +416,7 @@ class Processes(ModuleTest):
                 "daemon=True).start()\ntime.sleep(0.1)\n")
         for program in (stream, begin + call.format("None"), begin + call.format("lambda *piece: None")):
             result = subprocess.run([sys.executable, "-c", program, self.generator_path], stderr=subprocess.PIPE,
-                                    text=True, timeout=60, check=False)
+                                    text=True, timeout=60 * PATIENCE, check=False)
             self.assertEqual((result.returncode, result.stderr), (0, ""))
 
     def test_an_interrupt_ends_a_call(self):
@@ -426,7 +426,7 @@ class Processes(ModuleTest):
         self.assertEqual(process.stdout.readline(), "ready\n")
         time.sleep(0.2)
         process.send_signal(signal.SIGINT)
-        self.assertEqual(process.communicate(timeout=30)[0], "stopped\n")
+        self.assertEqual(process.communicate(timeout=30 * PATIENCE)[0], "stopped\n")
         self.assertEqual(process.returncode, 0)
 
     def test_an_interrupt_ends_the_encoding_of_many_texts(self):
@@ -438,8 +438,8 @@ class Processes(ModuleTest):
         time.sleep(2.0)
         begin = time.monotonic()
         process.send_signal(signal.SIGINT)
-        self.assertEqual(process.communicate(timeout=60)[0], "stopped\n")
-        self.assertLess(time.monotonic() - begin, 10.0)
+        self.assertEqual(process.communicate(timeout=60 * PATIENCE)[0], "stopped\n")
+        self.assertLess(time.monotonic() - begin, 10.0 * PATIENCE)
 
 
 class Package(unittest.TestCase):

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 
-from heed_cli import BINARY
+from heed_cli import BINARY, PATIENCE
 
 ACTIONS = os.environ.get("HEED_RANK_ACTIONS", "")
 PLUGIN = pathlib.Path(BINARY).parent / "libheed_mpi.so"
@@ -39,7 +39,7 @@ def status_of(job, err):
 
 def ended(job, timeout=100):
     try:
-        out, err = job.communicate(timeout=timeout)
+        out, err = job.communicate(timeout=timeout * PATIENCE)
     except subprocess.TimeoutExpired:
         job.terminate()
         raise

@@ -5,7 +5,6 @@
 #include <memory>
 #include <mutex>
 #include <utility>
-#include <vector>
 
 namespace heed {
 
@@ -30,27 +29,35 @@ class CallEnd {
   }
 
  private:
+  friend class EndedCalls;
+
   mutable std::mutex mutex_;
   std::condition_variable came_;
   bool has_come_ = false;
+  std::shared_ptr<CallEnd> next_ended_;  // of EndedCalls
 };
 
-// Announces what was added when it is destroyed: declared before a lock, it does so when the mutex is free again.
+// Announces what was added when it is destroyed: declared before a lock, it does so when the mutex is free again. It needs
+// no memory, so that a call whose end has come always hears of it.
 class EndedCalls {
  public:
   EndedCalls() = default;
   ~EndedCalls() {
-    for (const std::shared_ptr<CallEnd>& one : ends_) {
+    while (first_ != nullptr) {
+      const std::shared_ptr<CallEnd> one = std::exchange(first_, std::move(first_->next_ended_));
       one->announce();
     }
   }
   EndedCalls(const EndedCalls&) = delete;
   EndedCalls& operator=(const EndedCalls&) = delete;
 
-  void add(std::shared_ptr<CallEnd> end) { ends_.push_back(std::move(end)); }
+  void add(std::shared_ptr<CallEnd> end) {
+    end->next_ended_ = std::move(first_);
+    first_ = std::move(end);
+  }
 
  private:
-  std::vector<std::shared_ptr<CallEnd>> ends_;
+  std::shared_ptr<CallEnd> first_;
 };
 
 }  // namespace heed

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <functional>
+#include <list>
 #include <map>
 
 #include "heed/types/sharing.h"
@@ -12,7 +12,7 @@
 namespace heed {
 
 // Higher priorities first; within one, clients in turn; of a client, its calls in turn. A client that had nothing here
-// comes after those that have. Not thread-safe.
+// comes after those that have. Only add() needs memory, and changes nothing where there is none. Not thread-safe.
 template <class Call>
 class FairQueue {
  public:
@@ -20,12 +20,14 @@ class FairQueue {
 
   // The call must stay where it is until it has left.
   void add(Call& call, const Sharing& sharing) {
-    std::deque<Client>& clients = clients_[sharing.priority];
-    auto client = std::ranges::find(clients, sharing.client, &Client::number);
-    if (client == clients.end()) {
-      client = clients.insert(client, {.number = sharing.client, .calls = {}});
+    std::list<Client> added(1, {.number = sharing.client, .calls = {&call}});
+    std::list<Client>& clients = clients_[sharing.priority];
+    const auto known = std::ranges::find(clients, sharing.client, &Client::number);
+    if (known == clients.end()) {
+      clients.splice(known, added);
+    } else {
+      known->calls.splice(known->calls.end(), added.front().calls);
     }
-    client->calls.push_back(&call);
   }
 
   // Whose turn it is; there must be one.
@@ -34,16 +36,19 @@ class FairQueue {
   // What becomes of a call after its turn: it waits for another one, or leaves.
   enum class After : uint8_t { waits, leaves };
   void end_turn(After after) {
-    std::deque<Client>& clients = clients_.begin()->second;
-    Client client = std::move(clients.front());
-    clients.pop_front();
+    std::list<Client>& clients = clients_.begin()->second;
+    std::list<Call*>& calls = clients.front().calls;
     if (after == After::waits) {
-      client.calls.push_back(client.calls.front());
+      calls.splice(calls.end(), calls, calls.begin());
+    } else {
+      calls.pop_front();
     }
-    client.calls.pop_front();
-    if (!client.calls.empty()) {
-      clients.push_back(std::move(client));
-    } else if (clients.empty()) {
+    if (!calls.empty()) {
+      clients.splice(clients.end(), clients, clients.begin());
+    } else {
+      clients.pop_front();
+    }
+    if (clients.empty()) {
       clients_.erase(clients_.begin());
     }
   }
@@ -63,10 +68,10 @@ class FairQueue {
  private:
   struct Client {
     uint64_t number;
-    std::deque<Call*> calls;
+    std::list<Call*> calls;
   };
 
-  std::map<int, std::deque<Client>, std::greater<>> clients_;  // of each priority that has calls
+  std::map<int, std::list<Client>, std::greater<>> clients_;  // of each priority that has calls
 };
 
 }  // namespace heed

@@ -101,7 +101,12 @@ void TextReader::read(std::span<const EncodedText> texts, const Reading& reading
   }
   const bool takes_turns = alone && call.batches.size() == 1;
   lock.unlock();
-  lanes_.turn_until(*call.ended, takes_turns ? Lanes::Caller::takes_turns : Lanes::Caller::waits, lanes_.count());
+  try {
+    lanes_.turn_until(*call.ended, takes_turns ? Lanes::Caller::takes_turns : Lanes::Caller::waits, lanes_.count());
+  } catch (...) {  // there can be no thread for it
+    fail(std::current_exception(), &call);
+    call.ended->wait();
+  }
   if (call.failure) {
     std::rethrow_exception(call.failure);
   }
@@ -115,7 +120,12 @@ Workload TextReader::workload() const {
 
 // Reads one batch.
 bool TextReader::take_turn(Backend& backend) {
-  std::vector<CallBatch> taken = begin_batch();
+  std::vector<CallBatch> taken;
+  try {
+    taken = begin_batch();
+  } catch (...) {  // there is no memory
+    fail(std::current_exception());
+  }
   if (taken.empty()) {
     return false;
   }
@@ -147,16 +157,34 @@ void TextReader::drop_ended_calls(EndedCalls& calls) {
     if (call.interrupted == Interrupted::no && !call.failure) {
       return false;
     }
-    for (; call.next < call.batches.size(); ++call.next) {
-      const Texts& batch = call.batches[call.next];
-      waiting_tokens_ -= tokens_of(call.texts, batch);
-      workload_.waiting -= std::ssize(batch);
-      call.left -= batch.size();
-    }
-    if (call.left == 0) {
-      calls.add(call.ended);
-    }
+    withdraw(call, calls);
     return true;
+  });
+}
+
+// What nobody has of a call is not going to be read. The call is no longer in the queue.
+void TextReader::withdraw(Call& call, EndedCalls& calls) {
+  for (; call.next < call.batches.size(); ++call.next) {
+    const Texts& batch = call.batches[call.next];
+    waiting_tokens_ -= tokens_of(call.texts, batch);
+    workload_.waiting -= std::ssize(batch);
+    call.left -= batch.size();
+  }
+  if (call.left == 0) {
+    calls.add(call.ended);
+  }
+}
+
+void TextReader::fail(const std::exception_ptr& failure, const Call* only) {
+  EndedCalls calls;
+  const std::lock_guard lock(mutex_);
+  waiting_.remove_if([&](Call& call) {
+    const bool fails = only == nullptr || only == &call;
+    if (fails) {
+      call.failure = call.failure ? call.failure : failure;
+      withdraw(call, calls);
+    }
+    return fails;
   });
 }
 
@@ -166,8 +194,9 @@ std::vector<TextReader::CallBatch> TextReader::next_batch() {
   std::vector<CallBatch> taken;
   const int64_t share = ceil_div(waiting_tokens_, lanes_.count());
   const int64_t most = std::clamp(share, kFewestTokens, kBatchTokens);
+  taken.reserve(static_cast<size_t>(most));  // each has a token at least
   int64_t tokens = 0;
-  while (!waiting_.empty()) {
+  while (!waiting_.empty() && taken.size() < taken.capacity()) {
     Call& call = waiting_.next();
     const Texts& batch = call.batches[call.next];
     const int64_t more = tokens_of(call.texts, batch);

@@ -75,6 +75,9 @@ class TextReader {
   bool take_turn(Backend& backend);
   std::vector<CallBatch> begin_batch();
   void drop_ended_calls(EndedCalls& calls);
+  void withdraw(Call& call, EndedCalls& calls);
+  // All calls that wait, or only one of them.
+  void fail(const std::exception_ptr& failure, const Call* only = nullptr);
   std::vector<CallBatch> next_batch();
   void run(std::span<CallBatch> taken, Backend& backend) const;
   void end(const CallBatch& batch, EndedCalls& calls);

@@ -96,11 +96,13 @@ void Lanes::take_turns(const std::function<bool()>& wanted) {
     const bool still = wanted();
     const std::lock_guard lock(mutex_);
     is_wanted = still && lanes_at_work() == 0 && jobs_.empty();
-  }
-  if (goes_on) {
-    const std::lock_guard lock(mutex_);
-    start();
-    lanes_.front().has_turn = true;
+    if (goes_on && !is_wanted) {
+      // Where there can be no thread to go on with it, this one does.
+      is_wanted = !try_start();
+      if (!is_wanted) {
+        lanes_.front().has_turn = true;
+      }
+    }
   }
   release_whole();
 }
@@ -141,7 +143,21 @@ void Lanes::start() {
   while (static_cast<int>(lanes_.size()) < count()) {
     const size_t number = lanes_.size();
     lanes_.push_back({.backend = whole_.make_lane(), .thread = {}});
-    lanes_.back().thread = std::thread([this, number] { work(number); });
+    try {
+      lanes_.back().thread = std::thread([this, number] { work(number); });
+    } catch (...) {
+      lanes_.pop_back();
+      throw;
+    }
+  }
+}
+
+bool Lanes::try_start() {
+  try {
+    start();
+    return true;
+  } catch (const std::exception&) {
+    return false;
   }
 }
 

@@ -75,6 +75,7 @@ class Lanes {
   static bool gives_up(Job& job);
   void run_whole(Job& job);
   void start();
+  bool try_start();  // false where there is no memory, or may be no thread, for it
   void work(size_t number);
   bool may_turn(const Lane& lane) const { return lane.has_turn && (&lane != &lanes_.front() || !whole_is_used_); }
   void wait_for_work(std::unique_lock<std::mutex>& lock, Lane& lane);

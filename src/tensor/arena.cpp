@@ -37,6 +37,7 @@ int64_t whole_pages(int64_t bytes) {
 
 Arena::Arena(Backing backing) : backing_(backing) {
   if (backing == Backing::none) {
+    prepare_return();
     require<MemoryError>(add_range(kWritable), "memory", "the system refused {} bytes", kWritable);
   }
 }
@@ -83,9 +84,11 @@ Arena::Block Arena::allocate(int64_t bytes) {
   require<MemoryError>(bytes <= kMost || backing_ == Backing::none, "memory",
                        "a block of {} bytes, more than can be addressed", bytes);
   const std::unique_lock lock = locked();
+  prepare_return();
   block.bytes_ = round_up(bytes, source_ != nullptr ? kDeviceAlignment : kAlignment);
   block.address_ = take(block.bytes_);
   block.arena_ = this;
+  ++blocks_;
   in_use_ += block.bytes_;
   peak_ = std::max(peak_, in_use_);
   if (backing_ == Backing::memory) {
@@ -113,12 +116,29 @@ std::byte* Arena::take(int64_t bytes) {
     hole = std::ranges::find_if(free_, fits);
   }
   std::byte* const address = hole->first;
-  const int64_t rest = hole->second - bytes;
-  free_.erase(hole);
-  if (rest > 0) {
-    free_.emplace(address + bytes, rest);
+  Hole rest = free_.extract(hole);
+  rest.mapped() -= bytes;
+  if (rest.mapped() > 0) {
+    rest.key() += bytes;
+    free_.insert(std::move(rest));
+  } else {
+    keep(std::move(rest));
   }
   return address;
+}
+
+// For the block that is about to be taken, and for a range that may have to be added for it.
+void Arena::prepare_return() {
+  while (spare_.size() < blocks_ + 2) {
+    Holes one{{nullptr, 0}};
+    spare_.push_back(one.extract(one.begin()));
+  }
+}
+
+void Arena::keep(Hole&& hole) {
+  if (spare_.size() < spare_.capacity()) {
+    spare_.push_back(std::move(hole));
+  }
 }
 
 void Arena::grow_for(int64_t bytes) {
@@ -178,26 +198,33 @@ bool Arena::add_range(int64_t bytes) {
 void Arena::give_back(std::byte* address, int64_t bytes) {
   const std::unique_lock lock = locked();
   in_use_ -= bytes;
+  --blocks_;
   if (backing_ == Backing::memory) {
     add_free(address, bytes);
   }
 }
 
 void Arena::add_free(std::byte* address, int64_t bytes) {
-  auto next = free_.lower_bound(address);
-  if (next != free_.begin()) {
-    const auto previous = std::prev(next);
-    if (previous->first + previous->second == address) {
-      address = previous->first;
-      bytes += previous->second;
-      free_.erase(previous);
+  const auto next = free_.lower_bound(address);
+  const auto previous = next == free_.begin() ? free_.end() : std::prev(next);
+  const bool joins_next = next != free_.end() && address + bytes == next->first;
+  if (previous != free_.end() && previous->first + previous->second == address) {
+    previous->second += bytes;
+    if (joins_next) {
+      previous->second += next->second;
+      keep(free_.extract(next));
     }
+    return;
   }
-  if (next != free_.end() && address + bytes == next->first) {
-    bytes += next->second;
-    free_.erase(next);
+  Hole hole = joins_next ? free_.extract(next) : std::move(spare_.back());
+  if (joins_next) {
+    bytes += hole.mapped();
+  } else {
+    spare_.pop_back();
   }
-  free_.emplace(address, bytes);
+  hole.key() = address;
+  hole.mapped() = bytes;
+  free_.insert(std::move(hole));
 }
 
 }  // namespace heed

@@ -64,21 +64,27 @@ class Arena {
     std::byte* address;
     int64_t bytes;
   };
+  using Holes = std::map<std::byte*, int64_t>;
+  using Hole = Holes::node_type;
 
   std::unique_lock<std::mutex> locked() const;
   std::byte* take(int64_t bytes);
   void give_back(std::byte* address, int64_t bytes);
   void add_free(std::byte* address, int64_t bytes);
+  void prepare_return();
+  void keep(Hole&& hole);
   void grow_for(int64_t bytes);
   bool extend(int64_t bytes);
   bool add_range(int64_t bytes);
   void note_use(const Block& block);
 
   Backing backing_;
-  MemorySource* source_ = nullptr;      // of a device; null for the host's memory
-  mutable std::mutex mutex_;            // guards the rest where there is a source
-  std::vector<Range> ranges_;           // the last one grows
-  std::map<std::byte*, int64_t> free_;  // by address, neighbours always merged
+  MemorySource* source_ = nullptr;  // of a device; null for the host's memory
+  mutable std::mutex mutex_;        // guards the rest where there is a source
+  std::vector<Range> ranges_;       // the last one grows
+  Holes free_;                      // by address, neighbours always merged
+  std::vector<Hole> spare_;         // one for each block at least, so that its return needs no memory
+  size_t blocks_ = 0;
   int64_t in_use_ = 0, peak_ = 0;
   int64_t former_bytes_ = 0;  // of all ranges but the last
   int64_t used_ = 0;          // of the last range, from its beginning

@@ -43,6 +43,9 @@ class Callbacks {
   // Keeps a reference to the options.
   explicit Callbacks(const heed_options& options);
 
+  bool are_given() const {
+    return options_.on_piece.function || options_.on_token.function || options_.on_text.function;
+  }
   std::stop_token stop() const { return source_.get_token(); }
   bool has_stopped() const { return stopped_; }  // a callback wanted it
   void token(size_t input, size_t sample, const ScoredToken& token);

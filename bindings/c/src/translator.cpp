@@ -123,7 +123,9 @@ heed_error* heed_translator_translate(const heed_translator* translator, const c
     reader.finish();
     found.interruption.stop = listener.callbacks.stop();
     const std::vector<std::string> texts = texts_of(lines, lengths, count, "lines");
-    std::unique_ptr<heed_texts> all = translations_of(model.translate(texts, found, {}, &listener));
+    // Pieces are decoded for a listener, which takes time that is saved where nobody hears them.
+    Translations* const heard = listener.callbacks.are_given() ? &listener : nullptr;
+    std::unique_ptr<heed_texts> all = translations_of(model.translate(texts, found, {}, heard));
     // Also where all was done when a callback wanted it to end.
     if (listener.callbacks.has_stopped()) {
       throw heed::InterruptedError("translate: the callback stopped it");

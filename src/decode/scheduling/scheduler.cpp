@@ -52,7 +52,12 @@ void Scheduler::run(std::span<Request* const> requests, const Interruption& inte
   }
   const int lanes = lanes_wanted();
   lock.unlock();
-  lanes_.turn_until(*call.ended, alone ? Lanes::Caller::takes_turns : Lanes::Caller::waits, lanes);
+  try {
+    lanes_.turn_until(*call.ended, alone ? Lanes::Caller::takes_turns : Lanes::Caller::waits, lanes);
+  } catch (...) {  // there can be no thread for it
+    fail(std::current_exception(), &call);
+    call.ended->wait();
+  }
   if (call.failure) {
     std::rethrow_exception(call.failure);
   }
@@ -77,8 +82,50 @@ void Scheduler::forget_prefixes() {
   lanes_.call_turns();
 }
 
-// One step of a lane's worker.
+// Where there is no memory for what surrounds a worker's step, all calls fail that wait or that the worker serves. What
+// the step itself throws is the failure of its requests alone.
 bool Scheduler::take_turn(size_t lane, Backend& backend) {
+  try {
+    return step(lane, backend);
+  } catch (...) {
+    const std::exception_ptr failure = std::current_exception();
+    fail(failure);
+    const std::lock_guard lock(mutex_);
+    Worker* const worker = workers_[lane].get();
+    if (worker != nullptr) {
+      worker->give_up(failure);
+    }
+    return worker != nullptr && !worker->idle();  // its members end in the next step
+  }
+}
+
+// The requests that nobody has taken are not going to be. The call is no longer in the queue.
+void Scheduler::withdraw(Call& call, const std::exception_ptr& failure, EndedCalls& calls) {
+  call.failure = call.failure ? call.failure : failure;
+  for (; call.next < call.requests.size(); ++call.next) {
+    sequences_ -= call.requests[call.next]->max_sequences();
+    --workload_.waiting;
+    --call.left;
+  }
+  if (call.left == 0) {
+    calls.add(call.ended);
+  }
+}
+
+void Scheduler::fail(const std::exception_ptr& failure, const Call* only) {
+  EndedCalls calls;
+  const std::lock_guard lock(mutex_);
+  waiting_.remove_if([&](Call& call) {
+    const bool fails = only == nullptr || only == &call;
+    if (fails) {
+      withdraw(call, failure, calls);
+    }
+    return fails;
+  });
+}
+
+// One step of a lane's worker.
+bool Scheduler::step(size_t lane, Backend& backend) {
   EndedCalls calls;
   std::unique_lock lock(mutex_);
   std::unique_ptr<Worker>& worker = workers_[lane];
@@ -89,7 +136,7 @@ bool Scheduler::take_turn(size_t lane, Backend& backend) {
   }
   hand_out(lane);
   lock.unlock();
-  const std::vector<EndedRequest> ended = worker->step();
+  const std::vector<EndedRequest>& ended = worker->step();
   lock.lock();
   std::ranges::for_each(ended, [&](const EndedRequest& one) { end(one, calls); });
   if (forgets_[lane]) {
@@ -127,7 +174,8 @@ int Scheduler::lanes_wanted() const { return sequences_ <= most_together_ && !fi
 void Scheduler::hand_out(size_t lane) {
   Worker& worker = *workers_[lane];
   const auto take = [&](Call& call) {
-    worker.take(call, *call.requests[call.next++]);
+    worker.take(call, *call.requests[call.next]);
+    ++call.next;
     --workload_.waiting;
     ++workload_.running;
   };

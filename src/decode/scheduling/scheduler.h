@@ -53,6 +53,10 @@ class Scheduler {
 
  private:
   bool take_turn(size_t lane, Backend& backend);
+  bool step(size_t lane, Backend& backend);
+  void withdraw(Call& call, const std::exception_ptr& failure, EndedCalls& calls);
+  // All calls that wait, or only one of them.
+  void fail(const std::exception_ptr& failure, const Call* only = nullptr);
   void rest(size_t lane);
   int lanes_wanted() const;
   void hand_out(size_t lane);

@@ -40,8 +40,16 @@ bool Worker::has_emptied() const {
 }
 
 void Worker::take(Call& call, Request& request) {
+  ended_.reserve(members_.size() + 1);  // so that their end needs no memory
   members_.push_back({.call = &call, .request = &request});
   joining_tokens_ += std::ssize(request.source());
+}
+
+void Worker::give_up(const std::exception_ptr& failure) {
+  for (Member& member : members_) {
+    member.call->failure = member.call->failure ? member.call->failure : failure;
+  }
+  look_at_calls();
 }
 
 void Worker::look_at_calls() {
@@ -51,7 +59,7 @@ void Worker::look_at_calls() {
   }
 }
 
-std::vector<EndedRequest> Worker::step() {
+const std::vector<EndedRequest>& Worker::step() {
   ended_.clear();
   tokens_of_step_ = 0;
   try {
@@ -64,14 +72,14 @@ std::vector<EndedRequest> Worker::step() {
       tokens_of_step_ = batch_->tokens();
       last_step_ = std::chrono::steady_clock::now();
     }
+    if (speculation_ != nullptr && !ended_.empty()) {
+      speculation_->publish();
+    }
   } catch (...) {
     fail(std::current_exception());
   }
   std::erase_if(members_, [](const Member& member) { return member.state == State::ended; });
-  if (speculation_ != nullptr && !ended_.empty()) {
-    speculation_->publish();
-  }
-  return std::move(ended_);
+  return ended_;
 }
 
 Worker::Use Worker::use() const {

@@ -57,12 +57,15 @@ class Worker {
   // Whether requests that wait should wait for more to join with them: a pass of the encoder reads all its weights for
   // however few sources. They wait at most one step, and only beside many that are being written.
   bool gathers(int64_t waiting);
+  // Throws, and takes nothing, where there is no memory for it.
   void take(Call& call, Request& request);
+  // All members are to end in the next step, with this failure.
+  void give_up(const std::exception_ptr& failure);
   // Finds the members that are to end in the next step, also because others of the same caller have failed.
   void look_at_calls();
 
-  // Returns the members that ended.
-  std::vector<EndedRequest> step();
+  // Returns the members that ended; valid until the next step. It does not throw: failures are theirs.
+  const std::vector<EndedRequest>& step();
 
   struct Use {
     int64_t sequences = 0, used_pages = 0, free_pages = 0;

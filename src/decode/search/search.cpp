@@ -9,6 +9,7 @@ namespace heed {
 namespace {
 
 constexpr double kMaxPenalty = 1000.0;
+constexpr SequenceId kRemoved{-1};
 
 // Hypotheses of one beam mostly continue one text, and differ in the latest tokens alone: on Multi30k each beyond the
 // first has 5 to 7 tokens of its own, with beams of 4 and 8 and whatever the length, and this includes a partly empty
@@ -133,20 +134,22 @@ int64_t SearchRequest::take_greedily(const NextTokens& next, int64_t first_row) 
   return written;
 }
 
-// A parent's sequence becomes that of its first child, and is forked for the others; without children it is removed.
+// A parent's sequence becomes that of its first child, and is forked for the others; without children it is removed. At
+// each moment, also where there is no memory for a fork, those that there are stand in one of the two lists.
 void SearchRequest::replace(const std::vector<int64_t>& parent_of_child) {
+  going_on_.reserve(parent_of_child.size());
   for (size_t parent = 0; parent < sequences_.size(); ++parent) {
     if (!std::ranges::count(parent_of_child, static_cast<int64_t>(parent))) {
-      stepper_->remove(sequences_[parent]);
+      stepper_->remove(std::exchange(sequences_[parent], kRemoved));
     }
   }
-  going_on_.clear();
   for (auto child = parent_of_child.begin(); child != parent_of_child.end(); ++child) {
     const SequenceId parent = sequences_[static_cast<size_t>(*child)];
     const bool is_first = std::find(parent_of_child.begin(), child, *child) == child;
     going_on_.push_back(is_first ? parent : stepper_->fork(parent));
   }
   sequences_.swap(going_on_);
+  going_on_.clear();
 }
 
 std::vector<Hypothesis> SearchRequest::results() {
@@ -162,9 +165,17 @@ void SearchRequest::leave() {
     single_->leave();
     single_.reset();
   }
-  for (const SequenceId sequence : sequences_) {
-    stepper_->remove(sequence);
+  for (const SequenceId sequence : going_on_) {
+    if (std::ranges::find(sequences_, sequence) == sequences_.end()) {
+      stepper_->remove(sequence);
+    }
   }
+  for (const SequenceId sequence : sequences_) {
+    if (sequence != kRemoved) {
+      stepper_->remove(sequence);
+    }
+  }
+  going_on_.clear();
   sequences_.clear();
 }
 

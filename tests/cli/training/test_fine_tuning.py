@@ -105,10 +105,10 @@ class FineTuning(train_cli.TrainTest):
             if source:
                 self.assertTrue(self.description(name)["marks"]["language_form"])
                 self.assert_refused("translate", "--model", self.path / name, "--target-language", "xx", text="a\n",
-                                    mentions=("has no language 'xx'",))
+                                    mentions=("target language 'xx' is none of the model's",))
                 unknown = [*options, "--set", "data.target_language=xx"]
                 self.assert_refused("train", self.recipe, "--out", self.path / "x", *unknown, stdout=None,
-                                    mentions=("has no language 'xx'",))
+                                    mentions=("target language 'xx' is none of the model's",))
                 self.assertFalse((self.path / "x").exists())
 
     def test_a_model_that_writes_several_languages_must_be_told_which(self):

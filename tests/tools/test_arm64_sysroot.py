@@ -49,8 +49,22 @@ class Sysroot(unittest.TestCase):
         subprocess.run(["dpkg-deb", "--build", tree, self.fetched / f"{name}.deb"], check=True, capture_output=True)
 
     def test_usage(self):
-        result = self.make()
-        self.assertEqual((result.returncode, result.stderr), (2, "usage: tools/arm64_sysroot FOLDER\n"))
+        for arguments in ((), (self.path, "all")):
+            result = self.make(*arguments)
+            self.assertEqual((result.returncode, result.stderr), (2, "usage: tools/arm64_sysroot FOLDER [kernels]\n"))
+
+    def test_kernels_need_less_and_are_served_by_all(self):
+        self.package("one", NEEDED)
+        calls = self.fetched / "calls"
+        last = lambda: calls.read_text().splitlines()[-1]
+        sysroot = self.path / "sysroot"
+        self.assertEqual(self.make(sysroot, "kernels").returncode, 0)
+        self.assertNotIn("libopenmpi-dev", last())
+        self.assertEqual(self.make(sysroot).returncode, 0)
+        self.assertIn("libopenmpi-dev", last())
+        before = calls.read_text()
+        self.assertEqual(self.make(sysroot, "kernels").returncode, 0)
+        self.assertEqual(calls.read_text(), before)
 
     def test_files_of_all_packages_lie_in_one_tree(self):
         self.package("one", (*NEEDED, "usr/share/doc/one/copyright"), links=[("usr/lib/absolute", "/usr/include/hwy")])

@@ -23,12 +23,10 @@ packages_lint=(
   clang-tidy nodejs clang libclang-rt-dev mold
   mypy python3-matplotlib jupyter-nbconvert python3-ipykernel
 )
-# What drives the server's page in the tests of CI, beside what npm installs, and the proxy of examples/serving.
-packages_clients=(chromium nginx-light)
 # To cross-compile for 64-bit ARM and to run that; tools/arm64_sysroot fetches the libraries.
 packages_arm64=(g++-aarch64-linux-gnu qemu-user)
-# Nothing installs these. Where they are there, tests of packages, manual pages, completion and of other languages do more:
-# lintian debootstrap mandoc zsh fish golang-go rustc
+# Nothing installs these. Where they are there, tests of packages, manual pages, completion, the server and of other
+# languages do more: lintian debootstrap mandoc zsh fish golang-go rustc chromium nginx-light
 
 # need_packages PACKAGE...: installs what is missing, as root or through sudo; silent when nothing is.
 need_packages() {

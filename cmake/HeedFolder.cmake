@@ -216,7 +216,7 @@ endfunction()
 
 # Beside HEED_SANITIZE. Options are those of the target: a file with options of its own would be left out of unity.
 function(heed_sanitized_flags target folder)
-  if(HEED_SANITIZE AND folder MATCHES "^(base|tensor|text|kernels|ops|nn|data|models|demo)(/|$)")
+  if(HEED_SANITIZE AND folder MATCHES "^(base|tensor|text|kernels|ops|nn|data|models|quant|demo)(/|$)")
     # Where the time goes when sanitized tests run; elsewhere it goes into compiling, which -O0 halves. Clang inlines
     # nothing at -O1: an element of a vector would be a call.
     target_compile_options(${target} PRIVATE $<IF:$<CXX_COMPILER_ID:Clang>,-O2,-O1>)

@@ -70,8 +70,15 @@ Texts tokens(Text text, char separator = ' ') {
 
 // Whether two lists with commas share a value.
 bool share_one(Text list, Text other) {
-  const Texts values = tokens(list, ','), others = tokens(other, ',');
-  return std::ranges::find_first_of(values, others) != values.end();
+  while (!list.empty()) {
+    const Text value = cut(list, ",");
+    for (Text rest = other; !value.empty() && !rest.empty();) {
+      if (cut(rest, ",") == value) {
+        return true;
+      }
+    }
+  }
+  return false;
 }
 
 void replace_all(std::string& text, Text old, Text by) {
@@ -263,6 +270,10 @@ class Expansion {
       out += cut(text, "{");
       Text slot = cut(text, "}");
       const Text name = cut(slot, " ");
+      if (slot.empty()) {
+        out += said_value(get(name, record));
+        continue;
+      }
       const Features outside = given_;
       for (Text value : tokens(slot)) {
         const Text given = cut(value, "=");

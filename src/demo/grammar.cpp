@@ -22,14 +22,28 @@ struct Value {
 
   bool there() const { return !text.empty() || record != nullptr; }
 };
-using Features = std::unordered_map<Text, Value>;
+// Values by name; so few that looking at each finds them soonest.
+class Features {
+ public:
+  Value get(Text name) const {
+    const auto found = std::ranges::find(all_, name, &std::pair<Text, Value>::first);
+    return found == all_.end() ? Value{} : found->second;
+  }
+  void set(Text name, Value value) {
+    const auto found = std::ranges::find(all_, name, &std::pair<Text, Value>::first);
+    (found == all_.end() ? all_.emplace_back(name, Value{}) : *found).second = value;
+  }
+
+ private:
+  std::vector<std::pair<Text, Value>> all_;
+};
 struct Record {
   const Record* parent = nullptr;
   std::array<Features, 2> features = {};  // by side
 
   void set(Text name, Value value, Side side = kBoth) {
-    features[side == kBoth ? kGerman : side][name] = value;
-    features[side == kBoth ? kEnglish : side][name] = value;
+    features[side == kBoth ? kGerman : side].set(name, value);
+    features[side == kBoth ? kEnglish : side].set(name, value);
   }
 };
 struct Entry {
@@ -85,11 +99,6 @@ void replace_all(std::string& text, Text old, Text by) {
   for (size_t at = text.find(old); !old.empty() && at != Text::npos; at = text.find(old)) {
     text.replace(at, old.size(), by);
   }
-}
-
-Value find(const Features& features, Text name) {
-  const auto found = features.find(name);
-  return found == features.end() ? Value{} : found->second;
 }
 
 struct Data {
@@ -220,13 +229,13 @@ class Expansion {
 
   // What a record or its head has; what it sees of itself and of what is around it; what a rule says or a path leads to.
   Value own(const Record& record, Text name) const {
-    const Value value = find(record.features[side_], name);
-    const Record* const head = value.there() ? nullptr : find(record.features[side_], "head").record;
+    const Value value = record.features[side_].get(name);
+    const Record* const head = value.there() ? nullptr : record.features[side_].get("head").record;
     return head == nullptr ? value : own(*head, name);
   }
 
   Value visible(const Record& record, Text name) const {
-    Value value = find(given_, name);
+    Value value = given_.get(name);
     for (const Record* place = &record; !value.there() && place != nullptr; place = place->parent) {
       value = own(*place, name);
     }
@@ -277,7 +286,7 @@ class Expansion {
       const Features outside = given_;
       for (Text value : tokens(slot)) {
         const Text given = cut(value, "=");
-        given_[given] = value_of(value, record);
+        given_.set(given, value_of(value, record));
       }
       out += said_value(get(name, record));
       given_ = outside;

@@ -45,6 +45,14 @@ class CompileFail(unittest.TestCase):
     def test_a_good_line_that_does_not_compile(self):
         self.expect_failure("// expect-error: x\nint f() { return x; }\n", "does not compile as it stands")
 
+    def test_a_good_line_with_the_expected_error(self):
+        text = PAIR.format(bad=EXPECT + "  loss(LogProbs{});").replace("  loss(Logits{});", "  loss(LogProbs{});", 1)
+        self.expect_failure(text, "does not compile as it stands")
+
+    def test_a_fatal_error_in_a_bad_line_hides_no_good_line(self):
+        text = '#ifdef HEED_BAD\n#include "missing.h"\n#endif\n// expect-error: missing.h\nint f() { return x; }\n'
+        self.expect_failure(text, "does not compile as it stands")
+
     def test_a_bad_line_that_compiles(self):
         self.expect_failure(PAIR.format(bad=EXPECT + "  loss(Logits{});"), "compiles with HEED_BAD")
 

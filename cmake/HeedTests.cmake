@@ -16,8 +16,6 @@ set(heed_cost_of_many 100)
 set(heed_tests_of_fast_builds
   ChatTemplateLimits.LoopsInLoopsEndAtTheLimitOfSteps
   ChatTemplateLimits.TextsThatGrowEndAtTheLimitOfBytes
-  ForwardTest.GradientsOfATranslatorAreDifferenceQuotients
-  ForwardTest.GradientsOfHeadsAreDifferenceQuotients
   JsonSchema.BoundsHoldForEachNumber
   RecipeOverrides.ReachEveryKey
   Sampling.TheNucleusOfALargeVocabularyHasTheFirstOfEqualTokens

@@ -42,7 +42,7 @@ std::span<const T> elements_of(const TensorFile& file, const StoredTensor& tenso
 }
 
 // All of these bits set: infinite, or not a number.
-constexpr uint16_t kBf16Exponent = 0x7f80, kF16Exponent = 0x7c00;
+constexpr uint16_t exponent_of(HalfType type) { return type == HalfType::f16 ? 0x7c00 : 0x7f80; }
 
 // Counted, not searched: that takes whole vectors at a time.
 bool all_finite(std::span<const uint16_t> values, uint16_t exponent) {
@@ -63,8 +63,9 @@ RowSpan panels_with(RowSpan rows, int64_t panel_rows) {
   return {first, ceil_div(rows.first + rows.count, panel_rows) - first};
 }
 
-void require_finite_scales(const TensorFile& file, const StoredTensor& scales, RowSpan rows, uint16_t exponent) {
-  require<FormatError>(all_finite(elements_of_rows<uint16_t>(file, scales, panels_with(rows, kPanelRows)), exponent),
+void require_finite_scales(const TensorFile& file, const StoredTensor& scales, RowSpan rows) {
+  require<FormatError>(all_finite(elements_of_rows<uint16_t>(file, scales, panels_with(rows, kPanelRows)),
+                                  exponent_of(half_type_of(scales))),
                        file.path().string(), "'{}' holds scales that are not finite", scales.name);
 }
 
@@ -76,7 +77,7 @@ void require_scales_of_rows(const TensorFile& file, const StoredTensor& scales, 
 
 void require_finite_halves(const TensorFile& file, const StoredTensor& values, RowSpan rows) {
   require<FormatError>(all_finite(elements_of_rows<uint16_t>(file, values, panels_with(rows, kHalfPanelRows)),
-                                  values.type == StoredType::f16 ? kF16Exponent : kBf16Exponent),
+                                  exponent_of(half_type_of(values))),
                        file.path().string(), "the weights of '{}' hold values that are not finite", values.name);
 }
 
@@ -85,10 +86,9 @@ void require_numbers(const TensorFile& file, const Weight& weight, RowSpan rows)
   const StoredTensor& values = file.at(weight.name());
   if (is_float(values.type)) {
     require_finite_halves(file, values, rows);
-  } else if (const StoredTensor& scales = file.at(scales_of(weight.name())); values.type == StoredType::u8) {
-    require_finite_scales(file, scales, rows, kBf16Exponent);
-  } else if (has_groups(file, values)) {
-    require_finite_scales(file, scales, rows, kF16Exponent);
+  } else if (const StoredTensor& scales = file.at(scales_of(weight.name()));
+             values.type == StoredType::u8 || has_groups(file, values)) {
+    require_finite_scales(file, scales, rows);
   } else {
     require_scales_of_rows(file, scales, rows);
   }
@@ -112,7 +112,10 @@ Int8GroupPanels int8_group_panels(const std::shared_ptr<const TensorFile>& file,
 
 Int4Panels int4_panels(const std::shared_ptr<const TensorFile>& file, const Weight& weight) {
   const StoredTensor &values = file->at(weight.name()), &scales = file->at(scales_of(weight.name()));
-  Int4Panels panels{.shape = weight.shape(), .group = weight.shape().columns() / scales.shape[1], .memory = file};
+  Int4Panels panels{.shape = weight.shape(),
+                    .scale_type = half_type_of(scales),
+                    .group = weight.shape().columns() / scales.shape[1],
+                    .memory = file};
   panels.words = elements_of<uint32_t>(*file, values, kPanelAlignment).data();
   panels.scales = elements_of<uint16_t>(*file, scales).data();
   return panels;
@@ -120,8 +123,7 @@ Int4Panels int4_panels(const std::shared_ptr<const TensorFile>& file, const Weig
 
 HalfPanels half_panels(const std::shared_ptr<const TensorFile>& file, const Weight& weight) {
   const StoredTensor& values = file->at(weight.name());
-  const HalfType type = values.type == StoredType::f16 ? HalfType::f16 : HalfType::bf16;
-  HalfPanels panels{.shape = weight.shape(), .type = type, .memory = file};
+  HalfPanels panels{.shape = weight.shape(), .type = half_type_of(values), .memory = file};
   panels.words = elements_of<uint32_t>(*file, values, kPanelAlignment).data();
   return panels;
 }
@@ -158,6 +160,10 @@ Metadata mark_of_panels(StoredType type) {
 }
 
 std::string sums_of(const std::string& weight) { return weight + ".sums"; }
+
+HalfType half_type_of(const StoredTensor& tensor) {
+  return tensor.type == StoredType::f16 ? HalfType::f16 : HalfType::bf16;
+}
 
 std::vector<int64_t> int8_panel_shape(const Shape& shape) {
   return {panels_of(shape.rows()), steps_of_int8(shape.columns()), kPanelRows, 4};

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ops/weight.h"
+#include "tensor/half_type.h"
 #include "tensor_files/safetensors.h"
 
 namespace heed {
@@ -20,6 +21,9 @@ Metadata mark_of_panels(StoredType type);
 
 // The tensor with the sums of an int8 matrix in panels.
 std::string sums_of(const std::string& weight);
+
+// The type of a tensor of 16-bit floats.
+HalfType half_type_of(const StoredTensor& tensor);
 
 // The shapes of the tensors of a matrix in panels.
 std::vector<int64_t> int8_panel_shape(const Shape& shape);

@@ -24,10 +24,12 @@ constexpr std::array<std::pair<WeightType, StoredType>, 7> kTypes{{{WeightType::
                                                                    // Two values in each byte, both 8 too large.
                                                                    {WeightType::int4, StoredType::u8}}};
 
+const std::vector<StoredType> kScalesOfInt4{StoredType::bf16, StoredType::f16};  // f16: as a GGUF's q4_0 has them
+
 // What a file holds of a matrix of one type.
 struct StoredForm {
   std::vector<int64_t> values, scales;  // shapes; no scales: empty
-  StoredType type_of_scales = StoredType::f32;
+  std::vector<StoredType> types_of_scales;
   std::vector<int64_t> fewer_scales;  // where groups may be larger; empty: they may not
   std::vector<int64_t> sums;          // of int8 in panels
 };
@@ -36,11 +38,11 @@ StoredForm form_in_panels(WeightType type, const Shape& shape) {
   const std::vector<int64_t> rows{padded_rows(shape.rows())};
   switch (type) {
     case WeightType::int8:
-      return {.values = int8_panel_shape(shape), .scales = rows, .sums = rows};
+      return {.values = int8_panel_shape(shape), .scales = rows, .types_of_scales = {StoredType::f32}, .sums = rows};
     case WeightType::int8_groups:
       return {.values = int8_panel_shape(shape),
               .scales = group_panel_scales_shape(shape, kInt8Group),
-              .type_of_scales = StoredType::f16};
+              .types_of_scales = {StoredType::f16}};
     case WeightType::int4:
       break;
     default:
@@ -48,7 +50,7 @@ StoredForm form_in_panels(WeightType type, const Shape& shape) {
   }
   StoredForm form{.values = int4_panel_shape(shape),
                   .scales = group_panel_scales_shape(shape, kInt4Group),
-                  .type_of_scales = StoredType::bf16};
+                  .types_of_scales = kScalesOfInt4};
   if (shape.columns() % kLargeInt4Group == 0) {
     form.fewer_scales = group_panel_scales_shape(shape, kLargeInt4Group);
   }
@@ -74,13 +76,13 @@ StoredForm form_of(const TensorFile& file, const StoredTensor& tensor, const Sha
   }
   switch (type) {
     case WeightType::int8:
-      return {stored_shape(shape), {rows}, StoredType::f32};
+      return {stored_shape(shape), {rows}, {StoredType::f32}};
     case WeightType::int8_groups:
-      return {stored_shape(shape), {rows, columns / kInt8Group}, StoredType::f16};
+      return {stored_shape(shape), {rows, columns / kInt8Group}, {StoredType::f16}};
     case WeightType::int4:
       return {{rows, columns / 2},
               {rows, columns / kInt4Group},
-              StoredType::bf16,
+              kScalesOfInt4,
               columns % kLargeInt4Group == 0 ? std::vector{rows, columns / kLargeInt4Group} : std::vector<int64_t>{}};
     default:
       return {stored_shape(shape), {}};
@@ -143,8 +145,9 @@ void require_stored(const TensorFile& file, const Weight& weight) {
   require<FormatError>(scales != nullptr, where, "there is no tensor '{}', which belongs to {}",
                        scales_of(weight.name()), tensor->text());
   const bool fits = scales->shape == form.scales || (!form.fewer_scales.empty() && scales->shape == form.fewer_scales);
-  require<FormatError>(scales->type == form.type_of_scales && fits, where, "{}, but {} needs {}[{}]", scales->text(),
-                       tensor->text(), name_of(form.type_of_scales), fmt::join(form.scales, ", "));
+  require<FormatError>(fits && std::ranges::count(form.types_of_scales, scales->type) > 0, where,
+                       "{}, but {} needs {}[{}]", scales->text(), tensor->text(), name_of(form.types_of_scales.front()),
+                       fmt::join(form.scales, ", "));
   if (!form.sums.empty()) {
     const StoredTensor* const sums = file.find(sums_of(weight.name()));
     require<FormatError>(sums != nullptr, where, "there is no tensor '{}', which belongs to {}", sums_of(weight.name()),
@@ -177,6 +180,7 @@ StoredWeight::StoredWeight(const TensorFile& file, const Weight& weight, RowSpan
                              std::ranges::all_of(scales_, [](float x) { return x >= 0.0F; }),
                          file.path().string(), "'{}' holds a scale below 0", scales.name);
     if (tensor_.type == StoredType::u8) {
+      scale_type_ = half_type_of(scales);
       repeat_scales();
     } else if (!has_groups_) {
       input_scale_ = read_input_scale(file, tensor_);
@@ -213,7 +217,7 @@ void StoredWeight::load_into(Backend& backend, DType precision, Weight& weight) 
       break;
     case StoredType::u8:
       weight.store(backend, Int4Matrix{shape_, [this](int64_t first, int64_t count) { return int4_rows(first, count); },
-                                       ConstView(scales_.data(), DType::f32, rows, scales, scales)});
+                                       ConstView(scales_.data(), DType::f32, rows, scales, scales), scale_type_});
       break;
     default: {
       const DType stored = tensor_.type == StoredType::bf16 ? DType::bf16 : precision;

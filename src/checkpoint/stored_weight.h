@@ -7,6 +7,7 @@
 
 #include "heed/types/weight_type.h"
 #include "ops/weight.h"
+#include "tensor/half_type.h"
 #include "tensor_files/tensor_file.h"
 
 namespace heed {
@@ -56,7 +57,8 @@ class StoredWeight {
   std::vector<std::byte> buffer_;
   std::vector<float> floats_, scales_;
   float input_scale_ = 0.0F;
-  bool has_groups_ = false;  // of int8
+  bool has_groups_ = false;               // of int8
+  HalfType scale_type_ = HalfType::bf16;  // of int4
   std::vector<int8_t> integers_;
 };
 

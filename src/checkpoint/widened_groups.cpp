@@ -18,18 +18,31 @@
 namespace heed {
 namespace {
 
-// Rows of bytes that have whole groups, each with a scale.
+static_assert(kInt8Group == kInt4Group);
+constexpr int64_t kGroup = kInt8Group;
+
+// Of values in a byte.
+int64_t values_in_byte(StoredType type) { return type == StoredType::u8 ? 2 : 1; }
+
+// Rows of integers that have whole groups, each with a scale in f16.
 bool is_in_groups(const TensorFile& file, const StoredTensor& tensor) {
-  if (!has_groups(file, tensor) || in_panels(file, tensor.type) || tensor.shape.size() != 2) {
+  const bool holds_integers = tensor.type == StoredType::i8 || tensor.type == StoredType::u8;
+  const StoredTensor* const scales = holds_integers ? file.find(scales_of(tensor.name)) : nullptr;
+  if (scales == nullptr || scales->type != StoredType::f16 || in_panels(file, tensor.type) ||
+      tensor.shape.size() != 2) {
     return false;
   }
-  const int64_t rows = tensor.shape[0], columns = tensor.shape[1];
-  return columns % kInt8Group == 0 &&
-         file.at(scales_of(tensor.name)).shape == std::vector<int64_t>{rows, columns / kInt8Group};
+  const int64_t rows = tensor.shape[0], columns = tensor.shape[1] * values_in_byte(tensor.type);
+  return columns % kGroup == 0 && scales->shape == std::vector<int64_t>{rows, columns / kGroup};
+}
+
+int value_at(std::span<const std::byte> values, StoredType type, size_t i) {
+  return type == StoredType::i8 ? std::to_integer<int8_t>(values[i])
+                                : static_cast<int>(std::to_integer<unsigned>(values[i / 2]) >> (4 * (i % 2)) & 15U) - 8;
 }
 
 // For what reads or changes all of a model's floats and takes no other integers. Groups are what blocks of other
-// programs' files (q8_0) become, so they are read as those blocks are, in f16: both have the same checksum, which older
+// programs' files (q8_0, q4_0) become, so they are read as those blocks are, in f16: both have the same checksum, which older
 // adapters recorded. WidenedFile (widened_weights.cpp) is for adapters, which take every packed form: only the model
 // has the shapes of what is in panels, and in f32 a scale times an integer is what training multiplies.
 class WidenedGroups final : public TensorFile {
@@ -44,7 +57,9 @@ class WidenedGroups final : public TensorFile {
     }
     for (const StoredTensor& tensor : file_->tensors()) {
       if (scales.contains(scales_of(tensor.name))) {
-        add({.name = tensor.name, .type = StoredType::f16, .shape = tensor.shape, .bytes = {}});
+        add({.name = tensor.name,
+             .type = StoredType::f16,
+             .shape = {tensor.shape[0], tensor.shape[1] * values_in_byte(tensor.type)}});
       } else if (!scales.contains(tensor.name)) {
         add(tensor);
       }
@@ -61,11 +76,11 @@ class WidenedGroups final : public TensorFile {
     std::vector<std::byte> of_values, of_scales;
     const std::span<const std::byte> values = file_->rows(stored, rows, of_values);
     const std::span<const std::byte> halves = file_->rows(scales, rows, of_scales);
-    buffer.resize(values.size() * sizeof(uint16_t));
-    for (size_t i = 0; i < values.size(); ++i) {
+    buffer.resize(static_cast<size_t>(rows.count * tensor.row_bytes()));
+    for (size_t i = 0; i < buffer.size() / sizeof(uint16_t); ++i) {
       uint16_t scale = 0;
-      std::memcpy(&scale, halves.data() + i / kInt8Group * sizeof scale, sizeof scale);
-      const float value = widened_half(scale) * static_cast<float>(std::to_integer<int8_t>(values[i]));
+      std::memcpy(&scale, halves.data() + i / kGroup * sizeof scale, sizeof scale);
+      const float value = widened_half(scale) * static_cast<float>(value_at(values, stored.type, i));
       require<FormatError>(std::abs(value) <= kLargestHalf, path().string(), "{} holds values beyond f16",
                            stored.text());
       const uint16_t narrowed = narrowed_half(value);

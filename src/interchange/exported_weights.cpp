@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "base/errors.h"
+#include "interchange/archive/block_values.h"
 #include "tensor_files/tensor_values.h"
 
 namespace heed {
@@ -70,39 +72,55 @@ Values foreign_values(Values values, const NamedTensor& tensor, const ModelConfi
   return values;
 }
 
-bool is_in_groups(const TensorFile& integers, const WeightRows& part) {
-  const StoredTensor& matrix = integers.at(part.weight->name());
-  return has_groups(integers, matrix) && matrix.shape.size() == 2 && matrix.shape[1] % kGgufBlock == 0 &&
-         integers.at(scales_of(matrix.name)).shape == std::vector{matrix.shape[0], matrix.shape[1] / kGgufBlock};
+// The type of blocks that have a matrix's integers and scales, if there is one.
+std::optional<ForeignType> blocks_of_matrix(const TensorFile& integers, const StoredTensor& matrix) {
+  const StoredTensor* const scales = integers.find(scales_of(matrix.name));
+  const bool is_int4 = matrix.type == StoredType::u8;
+  if ((!is_int4 && matrix.type != StoredType::i8) || matrix.shape.size() != 2 || scales == nullptr ||
+      scales->type != StoredType::f16) {
+    return std::nullopt;
+  }
+  const int64_t columns = matrix.shape[1] * (is_int4 ? 2 : 1);
+  if (scales->shape != std::vector{matrix.shape[0], columns / kGgufBlock} || columns % kGgufBlock != 0) {
+    return std::nullopt;
+  }
+  return is_int4 ? ForeignType::q4_0 : ForeignType::q8_0;
 }
 
-// Whether q8_0 has the integers and scales of these rows.
-bool is_in_blocks(const NamedTensor& tensor, const ModelConfig& config, const TensorFile* integers, GgufType type) {
+// Whether blocks of this type have the integers and scales of these rows.
+bool is_in_blocks(const NamedTensor& tensor, const ModelConfig& config, const TensorFile& integers, ForeignType type) {
   const bool keeps_rows = tensor.form == ForeignForm::same || tensor.form == ForeignForm::rotated_pairs ||
                           (tensor.form == ForeignForm::scaled_by_model && scale_of_embedding(config) == 1.0F);
-  return type == GgufType::q8_0 && integers != nullptr && keeps_rows &&
-         std::ranges::all_of(tensor.rows, [&](const WeightRows& part) { return is_in_groups(*integers, part); });
+  return keeps_rows && std::ranges::all_of(tensor.rows, [&](const WeightRows& part) {
+           return blocks_of_matrix(integers, integers.at(part.weight->name())) == type;
+         });
 }
 
-// Each block's scale and integers.
-std::vector<std::byte> blocks_of(const NamedTensor& tensor, const ModelConfig& config, const TensorFile& integers) {
-  constexpr auto kScale = static_cast<int64_t>(sizeof(uint16_t));
-  std::vector<std::byte> blocks, of_scales, of_values;
-  blocks.reserve(static_cast<size_t>(bytes_of_gguf(GgufType::q8_0, tensor.count() * tensor.columns())));
+std::vector<std::byte> blocks_of(const NamedTensor& tensor, const ModelConfig& config, const TensorFile& integers,
+                                 ForeignType type) {
+  const auto of_block = static_cast<size_t>(block_of(type).bytes), of_scale = sizeof(uint16_t);
+  const size_t of_integers = of_block - of_scale;
+  std::vector<std::byte> blocks(static_cast<size_t>(tensor.count() * tensor.columns() / kGgufBlock) * of_block);
+  std::byte* to = blocks.data();
+  std::vector<std::byte> read_integers, read_scales;
   for (const WeightRows& part : tensor.rows) {
     const StoredTensor& matrix = integers.at(part.weight->name());
     const RowSpan wanted{part.first, part.count};
-    const auto values = integers.rows(matrix, wanted, of_values);
-    const auto scales = integers.rows(integers.at(scales_of(matrix.name)), wanted, of_scales);
-    for (int64_t block = 0; block < std::ssize(values) / kGgufBlock; ++block) {
-      const auto scale = scales.begin() + block * kScale, value = values.begin() + block * kGgufBlock;
-      blocks.insert(blocks.end(), scale, scale + kScale);
-      blocks.insert(blocks.end(), value, value + kGgufBlock);
+    const auto values = integers.rows(matrix, wanted, read_integers);
+    const auto scales = integers.rows(integers.at(scales_of(matrix.name)), wanted, read_scales);
+    for (size_t i = 0; i < values.size() / of_integers; ++i, to += of_block) {
+      write_block(type, scales.data() + i * of_scale, values.data() + i * of_integers, to);
     }
     integers.give_back(matrix.bytes);
   }
   return tensor.form == ForeignForm::rotated_pairs ? with_rotated_pairs(blocks, tensor.count(), config.width_of_head())
                                                    : blocks;
+}
+
+std::optional<ForeignType> block_type(GgufType type) {
+  return type == GgufType::q8_0   ? std::optional(ForeignType::q8_0)
+         : type == GgufType::q4_0 ? std::optional(ForeignType::q4_0)
+                                  : std::nullopt;
 }
 
 GgufTensor exported(const NamedTensor& tensor, const ModelConfig& config, const StoredForms& stored, GgufType type) {
@@ -116,13 +134,15 @@ GgufTensor exported(const NamedTensor& tensor, const ModelConfig& config, const 
   if (tensor.has(WeightRole::position_embedding)) {
     return {tensor.name, {tensor.count(), columns}, GgufType::f32, values};
   }
-  const bool in_blocks = type == GgufType::q8_0 || type == GgufType::q4_0;
-  require<ConfigError>(!in_blocks || columns % kGgufBlock == 0, tensor.rows.front().weight->name(),
+  const std::optional<ForeignType> blocks = block_type(type);
+  require<ConfigError>(!blocks || columns % kGgufBlock == 0, tensor.rows.front().weight->name(),
                        "has rows of {}, which {}'s blocks of {} do not divide: export the model as f16", columns,
                        name_of(type), kGgufBlock);
   GgufTensor written{tensor.name, {tensor.count(), columns}, type, values};
-  if (is_in_blocks(tensor, config, stored.integers, type)) {
-    written.blocks = [tensor, config, &integers = *stored.integers] { return blocks_of(tensor, config, integers); };
+  if (blocks && stored.integers != nullptr && is_in_blocks(tensor, config, *stored.integers, *blocks)) {
+    written.blocks = [tensor, config, &integers = *stored.integers, kept = *blocks] {
+      return blocks_of(tensor, config, integers, kept);
+    };
   }
   return written;
 }

@@ -96,44 +96,24 @@ struct RoundedBlocks {
   void add(const ArchiveTensor& tensor, StoredType to) {
     const int64_t elements = tensor.elements(), at_once = 256 * block_of(tensor.type).elements;
     ++tensors;
-    if (to == StoredType::i8) {
-      return;  // nothing is rounded
+    if (to != StoredType::f16) {
+      return;  // they keep their integers and scales
     }
     for (int64_t first = 0; first < elements; first += at_once) {
       std::vector<float> values(static_cast<size_t>(std::min(at_once, elements - first)));
       read_floats(tensor, first, values);
-      const std::vector<float> scales =
-          to == StoredType::u8 ? scale_changes(tensor, first, values.size()) : std::vector<float>();
-      for (size_t i = 0; i < values.size(); ++i) {
-        const double exact = static_cast<double>(values[i]);
-        if (!(std::abs(values[i]) <= kLargestHalf)) {
+      for (const float value : values) {
+        if (!(std::abs(value) <= kLargestHalf)) {
           continue;  // such a matrix is refused when it is loaded
         }
-        const double rounded = scales.empty()
-                                   ? static_cast<double>(widened_half(narrowed_half(values[i])))
-                                   : exact * static_cast<double>(scales[i / static_cast<size_t>(kBlockOfIntegers)]);
+        const auto exact = static_cast<double>(value),
+                   rounded = static_cast<double>(widened_half(narrowed_half(value)));
         squares += exact * exact;
         errors += (exact - rounded) * (exact - rounded);
       }
     }
   }
   double relative_error() const { return squares > 0.0 ? std::sqrt(errors / squares) : 0.0; }
-
- private:
-  // Each block's rounded scale divided by its exact one.
-  static std::vector<float> scale_changes(const ArchiveTensor& tensor, int64_t first, size_t values) {
-    const BlockSize block = block_of(ForeignType::q4_0);
-    std::vector<float> changes;
-    for (size_t i = 0; i < values / static_cast<size_t>(block.elements); ++i) {
-      const std::byte* const from =
-          tensor.bytes.data() + (first / block.elements + static_cast<int64_t>(i)) * block.bytes;
-      uint16_t exact = 0, rounded = 0;
-      std::memcpy(&exact, from, sizeof exact);
-      read_q4_0_scales(from, 1, reinterpret_cast<std::byte*>(&rounded));
-      changes.push_back(widened_half(exact) == 0.0F ? 1.0F : widened_bf16(rounded) / widened_half(exact));
-    }
-    return changes;
-  }
 };
 
 }  // namespace
@@ -210,7 +190,7 @@ void ForeignWeights::add_weight(const Weight& weight, std::vector<Piece> pieces)
       return pieces;
     };
     add({.name = scales_of(weight.name()),
-         .type = is_int8 ? StoredType::f16 : StoredType::bf16,
+         .type = StoredType::f16,
          .shape = {shape.rows(), shape.columns() / kBlockOfIntegers}});
     pieces_.emplace(scales_of(weight.name()), only(BlockField::scales));
     pieces = only(BlockField::integers);
@@ -293,11 +273,10 @@ void ForeignWeights::read_block_part(const Piece& piece, RowSpan rows, std::byte
   const int64_t in_row = piece.tensor->columns() / block.elements, blocks = rows.count * in_row;
   const std::span<const std::byte> from = piece.tensor->bytes.subspan(
       static_cast<size_t>(rows.first * in_row * block.bytes), static_cast<size_t>(blocks * block.bytes));
-  const bool is_int8 = piece.tensor->type == ForeignType::q8_0;
   if (piece.part == BlockField::integers) {
-    is_int8 ? read_q8_0_integers(from.data(), blocks, to) : read_q4_0_integers(from.data(), blocks, to);
+    read_block_integers(piece.tensor->type, from.data(), blocks, to);
   } else {
-    is_int8 ? read_q8_0_scales(from.data(), blocks, to) : read_q4_0_scales(from.data(), blocks, to);
+    read_block_scales(piece.tensor->type, from.data(), blocks, to);
   }
   archive_->give_back(from);
 }

@@ -14,8 +14,8 @@
 
 namespace heed {
 
-// What q8_0 and q4_0 become: matrices of their integers, with q8_0's scales as they are and q4_0's in bf16; or floats in
-// f16, as other blocks do.
+// What q8_0 and q4_0 become: matrices of their integers with their scales, as they are; or floats in f16, as other
+// blocks do.
 enum class BlocksAs : uint8_t { stored, floats };
 
 // Rows are converted when they are asked for; those that the archive holds as they are stay where they are mapped.

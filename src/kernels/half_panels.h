@@ -9,27 +9,16 @@
 #include <memory>
 
 #include "base/rounding.h"
-#include "tensor/half.h"
+#include "tensor/half_type.h"
 #include "tensor/tensor.h"
 
 namespace heed {
-
-enum class HalfType : uint8_t { bf16, f16 };
 
 constexpr int64_t kHalfPanelRows = 32;
 
 constexpr int64_t half_panels_of(int64_t rows) { return ceil_div(rows, kHalfPanelRows); }
 constexpr int64_t steps_of_halves(int64_t columns) { return ceil_div(columns, 2); }
 constexpr int64_t half_panel_words(int64_t columns) { return steps_of_halves(columns) * kHalfPanelRows; }
-
-inline float from_bits(HalfType type, uint16_t bits) {
-  if (type == HalfType::f16) {
-    return from_half(bits);
-  }
-  bf16 x;
-  x.bits = bits;
-  return static_cast<float>(x);
-}
 
 // A matrix that someone else keeps, in this form. `memory` is released with the last weight that reads it.
 struct HalfPanels {

@@ -10,7 +10,8 @@
 // so, and in f32 they would be a ninth of what a product reads.
 //
 // 4 bits: [panels][columns / 8][16][4] bytes. Those of step s and row r hold the row's values + 8: in their low halves
-// columns 8 s to 8 s + 3, in their high halves the four that follow. The scales are [panels][groups][16], in bf16.
+// columns 8 s to 8 s + 3, in their high halves the four that follow. The scales are [panels][groups][16], in bf16; or in
+// f16, as a GGUF's q4_0 has them.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@
 
 #include "base/rounding.h"
 #include "kernels/integer_rows.h"
-#include "tensor/float16.h"
+#include "tensor/half_type.h"
 #include "tensor/tensor.h"
 
 namespace heed {
@@ -76,8 +77,9 @@ struct Int8GroupPanels {
 struct Int4Panels {
   Shape shape;
   const uint32_t* words = nullptr;
-  const uint16_t* scales = nullptr;  // bits of bf16
-  int64_t group = kInt4Group;        // neighbouring values of a row that share a scale: kInt4Group or kLargeInt4Group
+  const uint16_t* scales = nullptr;  // bits of scale_type
+  HalfType scale_type = HalfType::bf16;
+  int64_t group = kInt4Group;  // neighbouring values of a row that share a scale: kInt4Group or kLargeInt4Group
   std::shared_ptr<const void> memory;
 
   int8_t value(int64_t row, int64_t column) const {
@@ -86,9 +88,7 @@ struct Int4Panels {
     return static_cast<int8_t>(static_cast<int32_t>(word >> (8 * (column % 4) + 4 * (column % 8 / 4)) & 15U) - 8);
   }
   float scale(int64_t row, int64_t column) const {
-    bf16 scale;
-    scale.bits = scales[group_scale_index(row, column / group, shape.columns() / group)];
-    return static_cast<float>(scale);
+    return from_bits(scale_type, scales[group_scale_index(row, column / group, shape.columns() / group)]);
   }
 };
 

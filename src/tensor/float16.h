@@ -7,7 +7,7 @@
 namespace heed {
 
 // From 5 bits of exponent and 11 of significand, without a branch: the exponent's bias differs by 112.
-inline float widened_half(uint16_t half) {
+constexpr float widened_half(uint16_t half) {
   const uint32_t magnitude = static_cast<uint32_t>(half & 0x7fffU) << 13U;
   const auto scaled = std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) * 0x1p112F);
   const uint32_t infinite = magnitude >= 0x0f800000U ? 0x7f800000U : 0U;
@@ -23,6 +23,6 @@ inline uint16_t narrowed_half(float x) {
   return static_cast<uint16_t>((bits >> 16U & 0x8000U) | (magnitude < 0x38800000U ? small : normal));
 }
 
-inline float widened_bf16(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16U); }
+constexpr float widened_bf16(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16U); }
 
 }  // namespace heed

@@ -17,7 +17,7 @@ class BackendHalves : public BackendTest {
     for (int64_t r = 0; r < out; ++r) {
       for (int64_t c = 0; c < in; ++c) {
         const auto exact = static_cast<float>(values_.get(r, c));
-        bits.push_back(type == HalfType::f16 ? half_from(exact) : bf16(exact).bits);
+        bits.push_back(to_bits(type, exact));
         values_.set(r, c, static_cast<double>(from_bits(type, bits.back())));
       }
     }

@@ -148,17 +148,47 @@ class BackendInt8Static : public BackendInt8 {
 
 class BackendInt4 : public BackendIntegers {
  protected:
-  void make(int64_t out, int64_t in) override {
+  virtual HalfType scale_type() const { return HalfType::bf16; }
+  // Of group `group` of a row. In f16 they go down to the smallest that there is.
+  uint16_t scale_bits(int64_t row, int64_t group) const {
+    return scale_type() == HalfType::f16 && row % 11 == 5
+               ? uint16_t{1}
+               : to_bits(scale_type(), 0.01F * static_cast<float>((row + 3 * group) % 13 - 5));
+  }
+  void make(int64_t out, int64_t in) override { make_in_groups(out, in, kInt4Group); }
+  void make_in_groups(int64_t out, int64_t in, int64_t group) {
     fill(out, in, 16, -8);
     scales_ = Guarded(DType::f32, out, in / kInt4Group, kTight);
     for (int64_t r = 0; r < out; ++r) {
-      for (int64_t g = 0; g < in / kInt4Group; ++g) {
-        scales_.set(r, g,
-                    static_cast<double>(static_cast<float>(bf16(0.01F * static_cast<float>((r + 3 * g) % 13 - 5)))));
+      for (int64_t k = 0; k < in; k += kInt4Group) {
+        scales_.set(r, k / kInt4Group, static_cast<double>(from_bits(scale_type(), scale_bits(r, k / group))));
       }
     }
-    pack(Int4Matrix{{out, in}, rows(), scales_.view()});
+    pack(Int4Matrix{{out, in}, rows(), scales_.view(), scale_type()});
   }
+  // Groups of 64 are pairs of groups of 32 with one scale.
+  void expect_the_same_bits_from_panels_with_groups_of(int64_t group) {
+    const int64_t out = 35, in = 128, panels = panels_of(out), groups = in / group;
+    make_in_groups(out, in, group);
+    uint32_t* const words = aligned(panels * int4_panel_words(in));
+    std::vector<uint16_t> scales(static_cast<size_t>(padded_rows(out) * groups));
+    for (int64_t r = 0; r < out; ++r) {
+      for (int64_t g = 0; g < groups; ++g) {
+        scales[static_cast<size_t>((r / kPanelRows * groups + g) * kPanelRows + r % kPanelRows)] = scale_bits(r, g);
+      }
+    }
+    for (int64_t panel = 0; panel < panels; ++panel) {
+      write_int4_panel(rows_of_panel(panel), words + panel * int4_panel_words(in));
+    }
+    const Int4Panels whole{{out, in}, words, scales.data(), scale_type(), group, nullptr};
+    expect_adopted_panels_to_give_the_same_bits(whole, padded_rows(out) * (in / 2 + groups * 2));
+  }
+};
+
+// The scales of a GGUF's q4_0.
+class BackendInt4WithScalesInF16 : public BackendInt4 {
+ protected:
+  HalfType scale_type() const override { return HalfType::f16; }
 };
 
 // All bytes occur, -128 too, and scales down to the smallest that f16 has. GPUs have no products of them: there the
@@ -260,6 +290,10 @@ TEST_P(BackendInt4, AProductHasTheBitsOfTheReference) {
   expect_the_bits_of_the_reference({.cpu = all_weights({1, 8, 15, 16, 17, 32, 33, 100}, {32, 64, 96, 288}),
                                     .cuda = {{1, 32}, {7, 64}, {8, 96}, {9, 128}, {33, 160}, {130, 288}}});
 }
+TEST_P(BackendInt4WithScalesInF16, AProductHasTheBitsOfTheReference) {
+  expect_the_bits_of_the_reference({.cpu = all_weights({1, 8, 15, 16, 17, 32, 33, 100}, {32, 64, 96, 288}),
+                                    .cuda = {{1, 32}, {7, 64}, {8, 96}, {9, 128}, {33, 160}, {130, 288}}});
+}
 
 TEST_P(BackendInt8Groups, AProductHasTheBitsOfTheReference) {
   expect_the_bits_of_the_reference({.cpu = all_weights({1, 8, 15, 16, 17, 32, 33, 100}, {32, 64, 96, 288}),
@@ -292,6 +326,9 @@ TEST_P(BackendInt4, ARowHasTheSameBitsInAnyBatchAndOnAnyThreads) {
 TEST_P(BackendInt8, ATableGivesRowsTimesTheirScales) { expect_rows_of_a_table_times_their_scales({1, 37, 549}); }
 TEST_P(BackendInt8Groups, ATableGivesRowsTimesTheirScales) { expect_rows_of_a_table_times_their_scales({64, 544}); }
 TEST_P(BackendInt4, ATableGivesRowsTimesTheirScales) { expect_rows_of_a_table_times_their_scales({64, 1056}); }
+TEST_P(BackendInt4WithScalesInF16, ATableGivesRowsTimesTheirScales) {
+  expect_rows_of_a_table_times_their_scales({64, 1056});
+}
 
 TEST_P(BackendInt8, ARowOfZerosGivesTheBias) {
   make(33, 20);
@@ -360,28 +397,14 @@ TEST_P(BackendInt8Groups, TakesEightAndAHalfBitsForAValueOrThoseOfTheInputs) {
   EXPECT_EQ(packed_->bytes(), here(64 * 256 + 64 * 256 / kInt8Group * 2, 64 * 256 * size_of(storage())));
 }
 
-// Groups of 64 are pairs of groups of 32 with one scale.
 TEST_P(BackendInt4, AdoptedPanelsGiveTheSameBits) {
   for (const int64_t group : {kInt4Group, kLargeInt4Group}) {
-    const int64_t out = 35, in = 128, panels = panels_of(out);
-    fill(out, in, 16, -8);
-    scales_ = Guarded(DType::f32, out, in / kInt4Group, kTight);
-    uint32_t* const words = aligned(panels * int4_panel_words(in));
-    std::vector<uint16_t> scales(static_cast<size_t>(padded_rows(out) * (in / group)));
-    for (int64_t r = 0; r < out; ++r) {
-      for (int64_t k = 0; k < in; k += kInt4Group) {
-        const bf16 scale(0.01F * static_cast<float>((r + 3 * (k / group)) % 13 - 5));
-        scales_.set(r, k / kInt4Group, static_cast<double>(static_cast<float>(scale)));
-        scales[static_cast<size_t>((r / kPanelRows * (in / group) + k / group) * kPanelRows + r % kPanelRows)] =
-            scale.bits;
-      }
-    }
-    for (int64_t panel = 0; panel < panels; ++panel) {
-      write_int4_panel(rows_of_panel(panel), words + panel * int4_panel_words(in));
-    }
-    pack(Int4Matrix{{out, in}, rows(), scales_.view()});
-    const Int4Panels whole{{out, in}, words, scales.data(), group, nullptr};
-    expect_adopted_panels_to_give_the_same_bits(whole, padded_rows(out) * (in / 2 + in / group * 2));
+    expect_the_same_bits_from_panels_with_groups_of(group);
+  }
+}
+TEST_P(BackendInt4WithScalesInF16, AdoptedPanelsGiveTheSameBits) {
+  for (const int64_t group : {kInt4Group, kLargeInt4Group}) {
+    expect_the_same_bits_from_panels_with_groups_of(group);
   }
 }
 
@@ -394,6 +417,7 @@ HEED_IN_EACH_SETTING(BackendInt8, integer_products);
 HEED_IN_EACH_SETTING(BackendInt8Static, integer_products);
 HEED_IN_EACH_SETTING(BackendInt8Groups, integer_products);
 HEED_IN_EACH_SETTING(BackendInt4, integer_products);
+HEED_IN_EACH_SETTING(BackendInt4WithScalesInF16, integer_products);
 
 }  // namespace
 }  // namespace heed::test

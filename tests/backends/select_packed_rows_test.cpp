@@ -83,7 +83,7 @@ TEST_P(BackendSelectedRows, OfPanelsOfHalvesGiveTheColumnsOfTheWholeProduct) {
       for (int64_t r = 0; r < 70; ++r) {
         for (int64_t c = 0; c < in; ++c) {
           const auto value = static_cast<float>(matrix.get(r, c));
-          bits.push_back(type == HalfType::f16 ? half_from(value) : bf16(value).bits);
+          bits.push_back(to_bits(type, value));
         }
       }
       Arena arena;
@@ -101,24 +101,31 @@ TEST_P(BackendSelectedRows, OfPanelsOfHalvesGiveTheColumnsOfTheWholeProduct) {
 
 TEST_P(BackendSelectedRows, OfIntegersGiveTheColumnsOfTheWholeProduct) {
   for (const int64_t in : {int64_t{64}, int64_t{96}, 4 * kInt4Group}) {
-    const Guarded scales = random(DType::f32, 1, 70, 5), group_scales(DType::f32, 70, in / kInt4Group, kTight);
+    const auto scales_in = [in](HalfType type) {
+      Guarded group_scales(DType::f32, 70, in / kInt4Group, kTight);
+      for (int64_t i = 0; i < 70 * (in / kInt4Group); ++i) {
+        const int64_t r = i / (in / kInt4Group), g = i % (in / kInt4Group);
+        group_scales.set(r, g, static_cast<double>(from_bits(type, to_bits(type, 0.01F * static_cast<float>(r + g)))));
+      }
+      return group_scales;
+    };
+    const Guarded scales = random(DType::f32, 1, 70, 5), half_scales = scales_in(HalfType::f16);
     const Guarded bytes(DType::i8, 70, in, kTight), nibbles(DType::i8, 70, in, kTight);
     for (int64_t r = 0; r < 70; ++r) {
       for (int64_t c = 0; c < in; ++c) {
         bytes.set(r, c, static_cast<double>((r * 37 + c * 101) % 255 - 127));
         nibbles.set(r, c, static_cast<double>((r * 37 + c * 101) % 16 - 8));
       }
-      for (int64_t g = 0; g < in / kInt4Group; ++g) {
-        group_scales.set(r, g, static_cast<double>(static_cast<float>(bf16(0.01F * static_cast<float>(r + g)))));
-      }
     }
     for (const float input_scale : {0.0F, 2.0F / 127.0F}) {
       const Int8Matrix matrix{{70, in}, rows_of(bytes), scales.view(), input_scale};
       expect_columns_of_the_whole(*backend().pack(matrix), *reference().pack(matrix));
     }
-    const Int4Matrix matrix{{70, in}, rows_of(nibbles), group_scales.view()};
-    expect_columns_of_the_whole(*backend().pack(matrix), *reference().pack(matrix));
-    const Int8GroupMatrix in_groups{{70, in}, rows_of(bytes), group_scales.view()};
+    for (const HalfType type : {HalfType::bf16, HalfType::f16}) {
+      const Int4Matrix matrix{{70, in}, rows_of(nibbles), scales_in(type).view(), type};
+      expect_columns_of_the_whole(*backend().pack(matrix), *reference().pack(matrix));
+    }
+    const Int8GroupMatrix in_groups{{70, in}, rows_of(bytes), half_scales.view()};
     expect_columns_of_the_whole(*backend().pack(in_groups, storage()), *reference().pack(in_groups, storage()));
   }
 }

@@ -41,7 +41,7 @@ class PanelFile : public testing::Test {
                                       tensor("four", StoredType::u8, {4, 8, 16, 4}, four_),
                                       tensor("groups", StoredType::i8, {4, 16, 16, 4}, in_groups_),
                                       tensor("groups.scales", StoredType::f16, {4, 2, 16}, half_scales_),
-                                      tensor("four.scales", StoredType::bf16, {4, groups_, 16}, group_scales_)};
+                                      tensor("four.scales", type_of_group_scales_, {4, groups_, 16}, group_scales_)};
     if (!sums_.empty()) {
       tensors.push_back(tensor("eight.sums", StoredType::i32, {static_cast<int64_t>(sums_.size())}, sums_));
     }
@@ -81,6 +81,7 @@ class PanelFile : public testing::Test {
   std::vector<uint16_t> group_scales_ = std::vector<uint16_t>(size_t{4} * 2 * 16, bf16(0.25F).bits);
   std::vector<int8_t> in_groups_ = std::vector<int8_t>(size_t{4} * 16 * 64, -128);
   std::vector<uint16_t> half_scales_ = std::vector<uint16_t>(size_t{4} * 2 * 16, half_from(0.5F));
+  StoredType type_of_group_scales_ = StoredType::bf16;
   int64_t groups_ = 2;
   Weights held_;
 };
@@ -111,6 +112,21 @@ TEST_F(PanelFile, WithLargerGroupsHasFewerScales) {
   for (const float y : product_with_ones("four")) {
     EXPECT_NEAR(y, 64 * 2 * 2.0F, 1e-3);
   }
+}
+
+TEST_F(PanelFile, OfFourBitsMayHaveScalesInF16) {
+  type_of_group_scales_ = StoredType::f16;
+  group_scales_.assign(group_scales_.size(), half_from(0.3F));  // which bf16 does not have
+  write();
+  load();
+  for (const float y : product_with_ones("four")) {
+    EXPECT_NEAR(y, 64 * 2 * from_half(half_from(0.3F)), 1e-4);
+  }
+  group_scales_[7] = 0x7c00;
+  EXPECT_THAT(refusal(), HasSubstr("'four.scales' holds scales that are not finite"));
+  type_of_group_scales_ = StoredType::i8;
+  group_scales_.resize(group_scales_.size() / 2);
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("four.scales I8[4, 2, 16]"), HasSubstr("needs BF16[4, 2, 16]")));
 }
 
 TEST_F(PanelFile, StaysMappedAsLongAsItsWeights) {

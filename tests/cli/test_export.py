@@ -191,25 +191,37 @@ class Export(heed_cli.CliTest):
             self.assertEqual([scores[0]] * 2, scores[1:])
             self.assertGreater(len(scores[0]), 10)
 
-    def test_blocks_of_eight_bits_are_written_as_they_were_read(self):
+    # Other programs' scales need not be what heed would choose for these integers: one block is changed, and the first
+    # two values that it stands for are given.
+    def assert_blocks_come_back(self, kind, block, packed_as, values):
         for model in (self.tied, self.untied, make_model(self.path / "gpt2", GPT2)):
-            file, imported = self.path / "first.gguf", self.path / f"{model.name}-imported"
-            self.assertEqual(heed("export", "--model", model, "--out", file, "--type", "q8_0").returncode, 0)
-            # Other programs' scales are not always a largest magnitude over 127: some step is changed.
+            file, imported = self.path / "first.gguf", self.path / f"{model.name}-imported-{kind}"
+            self.assertEqual(heed("export", "--model", model, "--out", file, "--type", kind).returncode, 0)
             whole, (_, tensors) = file.read_bytes(), read_gguf(file)
-            begin = whole.rindex(struct.pack("<e", tensors["blk.0.ffn_down.weight"][3][0]) + struct.pack(
-                "<32b", *[round(x / tensors["blk.0.ffn_down.weight"][3][0]) for x in tensors["blk.0.ffn_down.weight"][2][:32]]))
-            file.write_bytes(whole[:begin] + struct.pack("<e32b", 0.5, *[-128] + [3] * 31) + whole[begin + 34:])
+            _, _, stored, steps = tensors["blk.0.ffn_down.weight"]
+            begin = whole.rindex(packed_as(steps[0], [round(x / steps[0]) for x in stored[:32]]))
+            file.write_bytes(whole[:begin] + block + whole[begin + len(block):])
             self.assertEqual(heed("import", file, "--out", imported).returncode, 0)
             expected = read_gguf(file)[1]
-            self.assertEqual(expected["blk.0.ffn_down.weight"][2][:2], [-64.0, 1.5])
+            self.assertEqual(expected["blk.0.ffn_down.weight"][2][:2], values)
             for source in (file, imported):
-                _, written = self.exported(source, "--type", "q8_0")
+                _, written = self.exported(source, "--type", kind)
                 self.assertEqual(set(written), set(expected))
                 for name, tensor in expected.items():
                     scaled = name == "token_embd.weight" and model == self.untied  # a factor that heed keeps apart
                     if not scaled:
                         self.assertEqual(written[name], tensor, name)
+
+    def test_blocks_of_eight_bits_are_written_as_they_were_read(self):
+        packed_as = lambda scale, integers: struct.pack("<e32b", scale, *integers)
+        self.assert_blocks_come_back("q8_0", packed_as(0.5, [-128] + [3] * 31), packed_as, [-64.0, 1.5])
+
+    def test_blocks_of_four_bits_are_written_as_they_were_read(self):
+        def packed_as(scale, integers):
+            if 8 in integers:  # the largest magnitude is that of -8
+                scale, integers = -scale, [-x for x in integers]
+            return struct.pack("<e16B", scale, *[low + 8 | high + 8 << 4 for low, high in zip(integers, integers[16:])])
+        self.assert_blocks_come_back("q4_0", packed_as(0.5, [-5] + [3] * 31), packed_as, [-2.5, 1.5])
 
     def test_the_same_model_gives_the_same_file(self):
         self.exported(self.tied, "--type", "q8_0")

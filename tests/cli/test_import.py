@@ -95,12 +95,10 @@ class ImportTest(heed_cli.CliTest):
         self.assertEqual(self.answer("generate", "--model", imported, *GREEDY),
                          self.answer("generate", "--model", source, *GREEDY))
         inspected = heed("inspect", source).stdout
-        self.assertRegex(inspected, r"16 matrices in Q4_0 stay integers of four bits, scales rounded to bf16, relative error 1\.\de-03")
+        self.assertIn("16 matrices in Q4_0 stay what they are\n", inspected)
         self.assertRegex(inspected, r"attention\.output\.weight +\[32, 32\] +1024  int4 +576 bytes  from blk\.0\.attn_output\.weight")
         self.assertIn("model.gguf: llama.rope.freq_base = 20000\n", inspected)
-        result = heed("quantize", "--model", imported, "--out", self.path / "again")
-        self.assertEqual(result.returncode, 2)
-        self.assertIn("quantized weights", result.stderr)
+        self.assertRegex(heed("inspect", imported).stdout, r"attention\.output\.weight +\[32, 32\] +1024  int4 +576 bytes")
 
     def test_blocks_of_eight_bits_stay_what_they_are(self):
         source, imported = GOLDEN / "gguf" / "llama-q8_0" / "model.gguf", self.path / "imported"
@@ -112,8 +110,9 @@ class ImportTest(heed_cli.CliTest):
         self.assertRegex(inspected, r"attention\.output\.weight +\[32, 32\] +1024  int8-groups +1088 bytes  from blk\.0\.attn_output\.weight")
         self.assertRegex(heed("inspect", imported).stdout, r"attention\.output\.weight +\[32, 32\] +1024  int8-groups +1088 bytes")
 
-    def test_from_blocks_of_eight_bits_one_can_quantize_train_and_export(self):
-        source, imported = GOLDEN / "gguf" / "llama-q8_0" / "model.gguf", self.path / "imported"
+    # From the file, and from a directory made of it, by the same floats.
+    def assert_can_quantize_train_and_export(self, source):
+        imported = self.path / "imported"
         self.assertEqual(heed("import", source, "--out", imported).returncode, 0)
         text = self.path / "text"
         text.write_text("the cat sat\non the mat\n" * 4)
@@ -124,31 +123,21 @@ class ImportTest(heed_cli.CliTest):
                 result = heed(*command, "--model", model)
                 self.assertEqual(result.returncode, 0, result.stderr)
                 answers.setdefault(command[0], set()).add((command[-1] / "model.safetensors").read_bytes())
-            recipe = self.path / "recipe.toml"
-            recipe.write_text(f'[training]\nfrom = "{model}"\nupdates = 2\n[adapter]\nrank = 2\n[data]\ntrain = ["{text}"]\n'
-                              f'validation = ["{text}"]\ncontext = 8\nbatch_sequences = 2\n')
-            adapter = self.path / f"adapter-{model.name}"
-            result = heed("train", recipe, "--out", adapter)
-            self.assertEqual(result.returncode, 0, result.stderr)
-            answers.setdefault("adapter", set()).add(self.answer("generate", "--model", adapter, *GREEDY))
-        self.assertEqual({name: len(found) for name, found in answers.items()}, {"quantize": 1, "export": 1, "adapter": 1})
+            for name, adapter in (("adapter", "[adapter]\nrank = 2\n"), ("trained", "")):
+                recipe, trained = self.path / "recipe.toml", self.path / f"{name}-{model.name}"
+                recipe.write_text(f'[training]\nfrom = "{model}"\nupdates = 2\n{adapter}[data]\ntrain = ["{text}"]\n'
+                                  f'validation = ["{text}"]\ncontext = 8\nbatch_sequences = 2\n')
+                result = heed("train", recipe, "--out", trained)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                answers.setdefault(name, set()).add(self.answer("generate", "--model", trained, *GREEDY))
+        self.assertEqual({name: len(found) for name, found in answers.items()},
+                         {"quantize": 1, "export": 1, "adapter": 1, "trained": 1})
+
+    def test_from_blocks_of_eight_bits_one_can_quantize_train_and_export(self):
+        self.assert_can_quantize_train_and_export(GOLDEN / "gguf" / "llama-q8_0" / "model.gguf")
 
     def test_from_blocks_of_four_bits_one_can_quantize_train_and_export(self):
-        source = GOLDEN / "gguf" / "llama-q4_0" / "model.gguf"
-        for command in (("quantize", "--type", "int8", "--out", self.path / "int8"),
-                        ("export", "--format", "huggingface", "--out", self.path / "floats")):
-            result = heed(*command, "--model", source)
-            self.assertEqual(result.returncode, 0, result.stderr)
-            self.answer("generate", "--model", command[-1], *GREEDY)
-        text = self.path / "text"
-        text.write_text("the cat sat\non the mat\n" * 4)
-        for name, adapter in (("trained", ""), ("adapter", "[adapter]\nrank = 2\n")):
-            recipe = self.path / f"{name}.toml"
-            recipe.write_text(f'[training]\nfrom = "{source}"\nupdates = 2\n{adapter}[data]\ntrain = ["{text}"]\n'
-                              f'validation = ["{text}"]\ncontext = 8\nbatch_sequences = 2\n')
-            result = heed("train", recipe, "--out", self.path / name)
-            self.assertEqual(result.returncode, 0, result.stderr)
-            self.assertEqual(heed("generate", "--model", self.path / name, *GREEDY).returncode, 0)
+        self.assert_can_quantize_train_and_export(GOLDEN / "gguf" / "llama-q4_0" / "model.gguf")
 
     def test_a_damaged_gguf_file_is_refused_in_one_line(self):
         whole = (GOLDEN / "gguf" / "qwen3" / "model.gguf").read_bytes()

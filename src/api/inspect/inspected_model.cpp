@@ -39,13 +39,10 @@ void assume_labels(Recipe& recipe, InspectedModel& model) {
 }
 
 std::string became(const ForeignWeights::Conversion& made) {
-  if (made.to == StoredType::i8) {
+  if (made.to == StoredType::i8 || made.to == StoredType::u8) {
     return "stay what they are";
   }
-  return fmt::format("{}, relative error {:.1e}",
-                     made.to == StoredType::u8 ? "stay integers of four bits, scales rounded to bf16"
-                                               : "become f16, since heed's products lack such blocks",
-                     made.relative_error);
+  return fmt::format("become f16, since heed's products lack such blocks, relative error {:.1e}", made.relative_error);
 }
 
 // What is passed over. A model may be inspected without its tokenizer.

@@ -1,5 +1,6 @@
 #include "interchange/archive/block_values.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -9,7 +10,7 @@
 namespace heed {
 namespace {
 
-constexpr size_t kSmallBlock = 32, kLargeBlock = 256;
+constexpr size_t kSmallBlock = 32, kLargeBlock = 256, kHalfBlock = kSmallBlock / 2;
 
 using Nibbles = const uint8_t*;
 
@@ -161,6 +162,24 @@ BlockReader reader_of(ForeignType type) {
   }
 }
 
+// Value j of a block of q4_0, in which a byte has values j and j + 16.
+unsigned value_of_q4_0(const std::byte* block, size_t j) {
+  return j < kHalfBlock ? std::to_integer<unsigned>(block[j]) & 15U
+                        : std::to_integer<unsigned>(block[j - kHalfBlock]) >> 4U;
+}
+
+// Value j where a byte has two neighbours.
+unsigned value_of_neighbours(const std::byte* values, size_t j) {
+  return std::to_integer<unsigned>(values[j / 2]) >> (4 * (j % 2)) & 15U;
+}
+
+std::byte* write_neighbours(const std::byte* block, std::byte* to) {
+  for (size_t j = 0; j < kSmallBlock; j += 2) {
+    *to++ = static_cast<std::byte>(value_of_q4_0(block, j) | value_of_q4_0(block, j + 1) << 4U);
+  }
+  return to;
+}
+
 }  // namespace
 
 void read_blocks(ForeignType type, const std::byte* from, int64_t blocks, float* to) {
@@ -174,35 +193,30 @@ void read_blocks(ForeignType type, const std::byte* from, int64_t blocks, float*
   }
 }
 
-void read_q4_0_integers(const std::byte* from, int64_t blocks, std::byte* to) {
-  constexpr size_t kBytes = kSmallBlock / 2;
-  const auto at = [](const std::byte* q, size_t j) {
-    return j < kBytes ? std::to_integer<unsigned>(q[j]) & 15U : std::to_integer<unsigned>(q[j - kBytes]) >> 4U;
-  };
-  for (int64_t i = 0; i < blocks; ++i, from += block_of(ForeignType::q4_0).bytes) {
-    const std::byte* const q = from + sizeof(uint16_t);
-    for (size_t j = 0; j < kSmallBlock; j += 2) {
-      *to++ = static_cast<std::byte>(at(q, j) | at(q, j + 1) << 4U);
-    }
+void read_block_integers(ForeignType type, const std::byte* from, int64_t blocks, std::byte* to) {
+  const int64_t size = block_of(type).bytes;
+  for (int64_t i = 0; i < blocks; ++i, from += size) {
+    const std::byte* const integers = from + sizeof(uint16_t);
+    to = type == ForeignType::q8_0 ? std::copy_n(integers, kSmallBlock, to) : write_neighbours(integers, to);
   }
 }
 
-void read_q4_0_scales(const std::byte* from, int64_t blocks, std::byte* to) {
-  for (int64_t i = 0; i < blocks; ++i, from += block_of(ForeignType::q4_0).bytes, to += sizeof(uint16_t)) {
-    const uint16_t bits = bf16(half_in_block(reinterpret_cast<const uint8_t*>(from))).bits;
-    std::memcpy(to, &bits, sizeof bits);
+void read_block_scales(ForeignType type, const std::byte* from, int64_t blocks, std::byte* to) {
+  const int64_t size = block_of(type).bytes;
+  for (int64_t i = 0; i < blocks; ++i, from += size) {
+    to = std::copy_n(from, sizeof(uint16_t), to);
   }
 }
 
-void read_q8_0_integers(const std::byte* from, int64_t blocks, std::byte* to) {
-  for (int64_t i = 0; i < blocks; ++i, from += block_of(ForeignType::q8_0).bytes, to += kSmallBlock) {
-    std::memcpy(to, from + sizeof(uint16_t), kSmallBlock);
+void write_block(ForeignType type, const std::byte* scale, const std::byte* integers, std::byte* to) {
+  to = std::copy_n(scale, sizeof(uint16_t), to);
+  if (type == ForeignType::q8_0) {
+    std::copy_n(integers, kSmallBlock, to);
+    return;
   }
-}
-
-void read_q8_0_scales(const std::byte* from, int64_t blocks, std::byte* to) {
-  for (int64_t i = 0; i < blocks; ++i, from += block_of(ForeignType::q8_0).bytes, to += sizeof(uint16_t)) {
-    std::memcpy(to, from, sizeof(uint16_t));
+  for (size_t j = 0; j < kHalfBlock; ++j) {
+    *to++ =
+        static_cast<std::byte>(value_of_neighbours(integers, j) | value_of_neighbours(integers, j + kHalfBlock) << 4U);
   }
 }
 

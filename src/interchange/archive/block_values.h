@@ -16,12 +16,12 @@ namespace heed {
 //   q6_k         (d s) (q - 32)                    d of 256 values in f16; s of 16 in 8 bits
 void read_blocks(ForeignType type, const std::byte* from, int64_t blocks, float* to);
 
-// Blocks of q4_0 as a four-bit matrix of heed's: the 16 bytes of a block, each with two neighbouring values, stored
-// with 8 added; and the scale d, rounded to bf16.
-void read_q4_0_integers(const std::byte* from, int64_t blocks, std::byte* to);
-void read_q4_0_scales(const std::byte* from, int64_t blocks, std::byte* to);
-// Blocks of q8_0 as a matrix of bytes in groups: the 32 integers of a block, and its scale, as they are.
-void read_q8_0_integers(const std::byte* from, int64_t blocks, std::byte* to);
-void read_q8_0_scales(const std::byte* from, int64_t blocks, std::byte* to);
+// Blocks of q4_0 or q8_0 as a matrix of heed's: their integers and, apart from these, their scales, all as they are.
+// Integers of q8_0 are bytes. Those of q4_0 have 8 added, and a byte of a block holds values j and j + 16; in a matrix
+// it holds two neighbours.
+void read_block_integers(ForeignType type, const std::byte* from, int64_t blocks, std::byte* to);
+void read_block_scales(ForeignType type, const std::byte* from, int64_t blocks, std::byte* to);
+// One block again.
+void write_block(ForeignType type, const std::byte* scale, const std::byte* integers, std::byte* to);
 
 }  // namespace heed

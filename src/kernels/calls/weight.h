@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "tensor/half_type.h"
 #include "tensor/tensor.h"
 
 namespace heed {
@@ -55,7 +56,8 @@ struct Int8Matrix {
 struct Int4Matrix {
   Shape shape;
   RowSource values;  // i8
-  ConstView scales;  // master type [rows, groups], of values that bf16 represents
+  ConstView scales;  // master type [rows, groups], of values that scale_type represents
+  HalfType scale_type = HalfType::bf16;
 };
 
 // A matrix of integers in 8 bits with a scale for each group of kInt8Group neighbouring columns of a row:

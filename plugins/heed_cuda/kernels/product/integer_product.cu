@@ -213,7 +213,7 @@ IntegerOperands operands_of(int64_t rows, const Weight& weight) {
   if constexpr (std::is_same_v<Weight, PackedInt8>) {
     operands.scales = static_cast<const float*>(device_address(weight.scales.view()));
   } else {
-    operands.group_scales = static_cast<const bf16*>(device_address(weight.scales.view()));
+    operands.group_scales = group_scales_of(weight);
   }
   return operands;
 }

@@ -18,7 +18,7 @@ struct IntegerOperands {
   const int8_t* weight;  // of int8: zeros or anything behind the last column
   int64_t weight_stride;
   const float* scales;       // of int8, of each row
-  const bf16* group_scales;  // of int4
+  GroupScales group_scales;  // of int4
   ProductSize size;
 
   __device__ int64_t blocks() const { return x_stride / kInt4Block; }
@@ -127,7 +127,7 @@ __device__ inline float int8_value(const IntegerOperands& operands, int64_t r, i
 }
 
 __device__ inline float group_scale(const IntegerOperands& operands, int64_t c, int64_t group) {
-  return c < operands.size.n ? to_float(operands.group_scales[c * operands.groups() + group]) : 0.0F;
+  return c < operands.size.n ? operands.group_scales.at(c * operands.groups() + group) : 0.0F;
 }
 
 }  // namespace heed::cuda

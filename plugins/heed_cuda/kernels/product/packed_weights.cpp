@@ -81,9 +81,9 @@ std::unique_ptr<PackedWeight> pack_floats(Context& context, const Shape& shape, 
 
 // row_values(r)(c): from -8 to 7, of rows in order; scales(r, group of 32 columns)
 template <class RowValues, class Scales>
-std::unique_ptr<PackedWeight> pack_int4(Context& context, const Shape& shape, const RowValues& row_values,
-                                        const Scales& scales) {
-  auto packed = std::make_unique<PackedInt4>(shape, context.arena);
+std::unique_ptr<PackedWeight> pack_int4(Context& context, const Shape& shape, HalfType scale_type,
+                                        const RowValues& row_values, const Scales& scales) {
+  auto packed = std::make_unique<PackedInt4>(shape, scale_type, context.arena);
   bring_rows<int8_t>(context, packed->values.view(), [&](int64_t r, int8_t* row) {
     std::fill_n(row, packed->values.view().columns(), int8_t{-0x78});  // zeros: 8 in both halves
     const auto values = row_values(r);
@@ -96,7 +96,7 @@ std::unique_ptr<PackedWeight> pack_int4(Context& context, const Shape& shape, co
   });
   bring_rows<bf16>(context, packed->scales.view(), [&](int64_t r, bf16* row) {
     for (int64_t group = 0; group < shape.columns() / kInt4Group; ++group) {
-      row[group] = bf16(scales(r, group));
+      row[group].bits = to_bits(scale_type, scales(r, group));
     }
   });
   context.queue.wait();  // other lanes may read it
@@ -115,10 +115,11 @@ PackedInt8::PackedInt8(const Shape& shape, float input_scale_of_rows, Arena& are
       scales({shape.rows(), 1}, DType::f32, arena),
       input_scale(input_scale_of_rows) {}
 
-PackedInt4::PackedInt4(const Shape& shape, Arena& arena)
+PackedInt4::PackedInt4(const Shape& shape, HalfType type_of_scales, Arena& arena)
     : PackedWeight(shape.rows(), shape.columns()),
       values({shape.rows(), int4_blocks(shape.columns()) * kInt4BlockBytes}, DType::i8, arena),
-      scales({shape.rows(), int4_blocks(shape.columns()) * kGroupsOfInt4Block}, DType::bf16, arena) {}
+      scales({shape.rows(), int4_blocks(shape.columns()) * kGroupsOfInt4Block}, DType::bf16, arena),
+      scale_type(type_of_scales) {}
 
 std::unique_ptr<PackedWeight> pack(Context& context, const Shape& shape, ProductTypes types, const RowSource& rows) {
   auto packed = std::make_unique<PackedFloats>(shape, types.weights, context.arena);
@@ -162,12 +163,13 @@ std::unique_ptr<PackedWeight> pack(Context& context, const Int4Matrix& matrix) {
   const auto row_values = [&](int64_t r) {
     return [row = host<int8_t>(matrix.values(r, 1))](int64_t c) { return row(0, c); };
   };
-  return pack_int4(context, matrix.shape, row_values, host<float>(matrix.scales));
+  return pack_int4(context, matrix.shape, matrix.scale_type, row_values, host<float>(matrix.scales));
 }
 
 std::unique_ptr<PackedWeight> pack(Context& context, const Int4Panels& panels) {
   return pack_int4(
-      context, panels.shape, [&](int64_t r) { return [&panels, r](int64_t c) { return panels.value(r, c); }; },
+      context, panels.shape, panels.scale_type,
+      [&](int64_t r) { return [&panels, r](int64_t c) { return panels.value(r, c); }; },
       [&](int64_t r, int64_t group) { return panels.scale(r, group * kInt4Group); });
 }
 
@@ -203,7 +205,7 @@ std::unique_ptr<PackedWeight> select_packed_rows(Context& context, const PackedW
     return selected;
   }
   if (const auto* const int4 = dynamic_cast<const PackedInt4*>(&matrix)) {
-    auto selected = std::make_unique<PackedInt4>(shape, context.arena);
+    auto selected = std::make_unique<PackedInt4>(shape, int4->scale_type, context.arena);
     copy_selected_rows(context, int4->values, rows, selected->values);
     copy_selected_rows(context, int4->scales, rows, selected->scales);
     return selected;

@@ -37,13 +37,26 @@ constexpr int64_t kGroupsOfInt4Block = kInt4Block / kInt4Group;
 constexpr int64_t kInt4BlockBytes = kInt4Block / 2;
 
 struct PackedInt4 final : PackedWeight {
-  PackedInt4(const Shape& shape, Arena& arena);
+  PackedInt4(const Shape& shape, HalfType type_of_scales, Arena& arena);
   int64_t bytes() const override { return values.bytes() + scales.bytes(); }
   bool holds_integers() const override { return true; }
 
   Tensor values;  // i8 [rows, blocks * kInt4BlockBytes]
-  Tensor scales;  // bf16 [rows, blocks * kGroupsOfInt4Block]
+  Tensor scales;  // [rows, blocks * kGroupsOfInt4Block], bits of scale_type in a tensor of bf16
+  HalfType scale_type;
 };
+
+// The scales of groups, on the device.
+struct GroupScales {
+  const bf16* bits = nullptr;
+  HalfType type = HalfType::bf16;
+
+  constexpr float at(int64_t index) const { return from_bits(type, bits[index].bits); }
+};
+
+inline GroupScales group_scales_of(const PackedInt4& weight) {
+  return {static_cast<const bf16*>(device_address(weight.scales.view())), weight.scale_type};
+}
 
 constexpr int64_t int4_byte(int64_t column) {
   const int64_t group = column / kInt4Group % kGroupsOfInt4Block, in_half = column % (kInt4Group / 2);

@@ -10,7 +10,7 @@ struct PackedRows {
   const int8_t* values = nullptr;
   int64_t stride = 0;
   const float* scales = nullptr;  // of int8, of each row
-  const bf16* group_scales = nullptr;
+  GroupScales group_scales;       // of int4
   int64_t groups = 0;
 
   static PackedRows of(const PackedInt8& weight) {
@@ -24,7 +24,7 @@ struct PackedRows {
     PackedRows rows;
     rows.values = static_cast<const int8_t*>(device_address(weight.values.view()));
     rows.stride = weight.values.view().columns();
-    rows.group_scales = static_cast<const bf16*>(device_address(weight.scales.view()));
+    rows.group_scales = group_scales_of(weight);
     rows.groups = weight.scales.view().columns();
     return rows;
   }
@@ -36,7 +36,7 @@ struct PackedRows {
     }
     const auto both = static_cast<unsigned>(static_cast<uint8_t>(values[row * stride + int4_byte(column)]));
     const int value = static_cast<int>(in_high_half(column) ? both >> 4 : both & 0x0fU) - 8;
-    return static_cast<float>(value) * to_float(group_scales[row * groups + column / kInt4Group]);
+    return static_cast<float>(value) * group_scales.at(row * groups + column / kInt4Group);
   }
 };
 

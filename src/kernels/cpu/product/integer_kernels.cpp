@@ -233,8 +233,11 @@ HWY_INLINE void scale_rows(const IntegerRows& a, float* HWY_RESTRICT tile, int64
   }
 }
 
-HWY_INLINE Vec scales_of_group(const uint16_t* scales) {
-  return hn::BitCast(Floats(), hn::ShiftLeft<16>(hn::PromoteTo(Words(), hn::LoadU(HalfWords(), scales))));
+HWY_INLINE Vec scales_of_group(HalfType type, const uint16_t* scales) {
+  const auto bits = hn::LoadU(HalfWords(), scales);
+  const hn::Rebind<hwy::float16_t, Floats> f16;
+  return type == HalfType::f16 ? hn::PromoteTo(Floats(), hn::BitCast(f16, bits))
+                               : hn::BitCast(Floats(), hn::ShiftLeft<16>(hn::PromoteTo(Words(), bits)));
 }
 
 // A group's products are at most 15 * 127, and a 16-bit lane sums up half of a word's bytes: no sum leaves the 16 bits.
@@ -246,6 +249,7 @@ void int4_tile(const IntegerRows& all_rows, const IntegerPanel& panel, float* HW
   const IntegerRows a = all_rows;  // a copy, which stores to the tile cannot change: it stays in registers
   const int64_t n = lanes(), groups = panel.depth / kInt4Group, words_of_values = groups * 2 * kInt4GroupWords;
   const int shift = panel.group == kInt4Group ? 0 : 1;
+  const HalfType type = panel.group_scale_type;
   const WordVec low_halves = hn::Set(Words(), 0x0f0f0f0fU);
   const uint32_t *b = panel.words, *next = b + words_to_next(int4_panel_words(panel.depth));
   const uint16_t *scales = panel.group_scales,
@@ -280,7 +284,7 @@ void int4_tile(const IntegerRows& all_rows, const IntegerPanel& panel, float* HW
       store(hn::Add(before, hn::Mul(whole, scale)), to);
     };
     const int64_t at = (group >> shift) * kPanelRows;
-    const Vec scale0 = scales_of_group(scales + at), scale1 = scales_of_group(next_scales + at);
+    const Vec scale0 = scales_of_group(type, scales + at), scale1 = scales_of_group(type, next_scales + at);
 #pragma GCC unroll 12
     for (int r = 0; r < Rows; ++r) {
       finish(r, 0, sums0[r], scale0);
@@ -288,11 +292,6 @@ void int4_tile(const IntegerRows& all_rows, const IntegerPanel& panel, float* HW
     }
   }
   scale_rows<Rows>(a, tile, stride);
-}
-
-HWY_INLINE Vec half_scales_of_group(const uint16_t* scales) {
-  const hn::Rebind<hwy::float16_t, Floats> halves;
-  return hn::PromoteTo(Floats(), hn::BitCast(halves, hn::LoadU(HalfWords(), scales)));
 }
 
 // As int8_tile, with a sum for each group.
@@ -327,7 +326,8 @@ void int8_groups_tile(const IntegerRows& all_rows, const IntegerPanel& panel, fl
       const Vec before = group == 0 ? hn::Zero(Floats()) : load(to);
       store(hn::Add(before, hn::Mul(hn::ConvertTo(Floats(), sums), scale)), to);
     };
-    const Vec scale0 = half_scales_of_group(scales), scale1 = half_scales_of_group(next_scales);
+    const Vec scale0 = scales_of_group(HalfType::f16, scales);
+    const Vec scale1 = scales_of_group(HalfType::f16, next_scales);
 #pragma GCC unroll 12
     for (int r = 0; r < Rows; ++r) {
       finish(r, 0, sums0[r], scale0);

@@ -20,6 +20,7 @@ struct IntegerPanel {
   const float* scales = nullptr;
   const int32_t* sums = nullptr;
   const uint16_t* group_scales = nullptr;
+  HalfType group_scale_type = HalfType::bf16;
   int64_t depth = 0;
   int64_t group = kInt4Group;
 };

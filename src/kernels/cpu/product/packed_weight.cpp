@@ -315,6 +315,7 @@ AnyPanels PackedInt8Groups::panels() const {
   return IntegerPanels{.bits = IntegerBits::eight_in_groups,
                        .words = panels_.words,
                        .group_scales = panels_.scales,
+                       .group_scale_type = HalfType::f16,
                        .group = kInt8Group,
                        .depth = columns(),
                        .columns = rows()};
@@ -337,11 +338,11 @@ PackedInt4::PackedInt4(Context& context, PanelMemory& memory, const Int4Matrix& 
                for (int64_t r = 0; r < from.rows; ++r) {
                  for (int64_t group = 0; group < groups; ++group) {
                    const int64_t row = panel * kPanelRows + r;
-                   own->scale(row, group) = bf16(scales(row, group)).bits;
+                   own->scale(row, group) = to_bits(matrix.scale_type, scales(row, group));
                  }
                }
              });
-  panels_ = {matrix.shape, words_of(*own->words), own->scales.data(), kInt4Group, own};
+  panels_ = {matrix.shape, words_of(*own->words), own->scales.data(), matrix.scale_type, kInt4Group, own};
 }
 
 PackedInt4::PackedInt4(Context& context, PanelMemory& memory, const Int4Panels& from, std::span<const int32_t> rows)
@@ -352,7 +353,7 @@ PackedInt4::PackedInt4(Context& context, PanelMemory& memory, const Int4Panels& 
   select_panel_rows(context, PanelLayout<uint32_t>{kPanelRows, steps_of_int4(columns())}, from.words, rows,
                     panels_of(shape.rows()), words_of(*own->words));
   own->copy_scales(from.scales, rows);
-  panels_ = {shape, words_of(*own->words), own->scales.data(), from.group, own};
+  panels_ = {shape, words_of(*own->words), own->scales.data(), from.scale_type, from.group, own};
 }
 
 std::unique_ptr<CpuWeight> PackedInt4::select_rows(Context& context, PanelMemory& memory,
@@ -369,6 +370,7 @@ AnyPanels PackedInt4::panels() const {
   return IntegerPanels{.bits = IntegerBits::four,
                        .words = panels_.words,
                        .group_scales = panels_.scales,
+                       .group_scale_type = panels_.scale_type,
                        .group = panels_.group,
                        .depth = columns(),
                        .columns = rows()};

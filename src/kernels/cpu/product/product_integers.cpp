@@ -53,6 +53,7 @@ IntegerPanel panel_at(const IntegerPanels& b, int64_t column) {
   const int64_t panel_words = b.bits == IntegerBits::four ? int4_panel_words(b.depth) : int8_panel_words(b.depth);
   return {.words = b.words + panel * panel_words + first,
           .group_scales = b.group_scales + panel * kPanelRows * (b.depth / b.group) + first,
+          .group_scale_type = b.group_scale_type,
           .depth = b.depth,
           .group = b.group};
 }

@@ -24,10 +24,11 @@ enum class IntegerBits : uint8_t { eight, four, eight_in_groups };
 struct IntegerPanels {
   IntegerBits bits = IntegerBits::eight;
   const uint32_t* words = nullptr;
-  const float* scales = nullptr;           // of rows, in 8 bits
-  const int32_t* sums = nullptr;           // of rows, in 8 bits
-  const uint16_t* group_scales = nullptr;  // bf16 in 4 bits, f16 in 8 bits in groups
-  int64_t group = kInt4Group;              // of 4 bits: kInt4Group or kLargeInt4Group
+  const float* scales = nullptr;  // of rows, in 8 bits
+  const int32_t* sums = nullptr;  // of rows, in 8 bits
+  const uint16_t* group_scales = nullptr;
+  HalfType group_scale_type = HalfType::bf16;  // f16 in 8 bits, either in 4
+  int64_t group = kInt4Group;                  // of 4 bits: kInt4Group or kLargeInt4Group
   int64_t depth = 0, columns = 0;
   float input_scale = 0.0F;  // of 8 bits; 0: each row of A has its own
 };

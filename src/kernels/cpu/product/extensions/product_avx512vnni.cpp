@@ -137,9 +137,10 @@ void int8_few_rows(const IntegerRows& a, const IntegerPanel& panel, float* tile,
 
 // ---- 4 bits ----
 
-inline __m512 scales_of_group(const uint16_t* scales) {
-  const __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(scales)));
-  return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
+inline __m512 scales_of_group(HalfType type, const uint16_t* scales) {
+  const __m256i bits = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(scales));
+  return type == HalfType::f16 ? _mm512_cvtph_ps(bits)
+                               : _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));
 }
 
 // One panel. A group's integers are summed from -8 times the sum of the row's values, since the weights are 8 too
@@ -149,6 +150,7 @@ void int4_panel(const IntegerRows& a, const IntegerPanel& panel, float* tile, in
   const uint32_t* b = panel.words;
   const int64_t groups = panel.depth / kInt4Group;
   const int shift = panel.group == kInt4Group ? 0 : 1;
+  const HalfType type = panel.group_scale_type;
   const __m512i low_halves = _mm512_set1_epi8(0x0f);
   const int64_t words_of_values = groups * 2 * kInt4GroupWords;
   __m512 sums[Rows];
@@ -176,7 +178,7 @@ void int4_panel(const IntegerRows& a, const IntegerPanel& panel, float* tile, in
         whole[r] = _mm512_dpbusd_epi32(whole[r], high, broadcast(x + 1));
       }
     }
-    const __m512 scale = scales_of_group(panel.group_scales + 16 * (group >> shift));
+    const __m512 scale = scales_of_group(type, panel.group_scales + 16 * (group >> shift));
 #pragma GCC unroll 12
     for (int r = 0; r < Rows; ++r) {
       sums[r] = _mm512_add_ps(sums[r], _mm512_mul_ps(_mm512_cvtepi32_ps(whole[r]), scale));
@@ -202,10 +204,6 @@ void int4_tile(const IntegerRows& a, const IntegerPanel& panel, float* tile, int
 }
 
 // ---- 8 bits in groups ----
-
-inline __m512 half_scales_of_group(const uint16_t* scales) {
-  return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(scales)));
-}
 
 // One panel, whose values become unsigned when 128 is added to them. A group's integers are summed from -128 times the
 // sum of the row's values.
@@ -235,7 +233,7 @@ void int8_group_panel(const IntegerRows& a, const IntegerPanel& panel, float* ti
         whole[r] = _mm512_dpbusd_epi32(whole[r], values, broadcast(left[r / 4] + r % 4 * a.stride + word));
       }
     }
-    const __m512 scale = half_scales_of_group(panel.group_scales + 16 * group);
+    const __m512 scale = scales_of_group(HalfType::f16, panel.group_scales + 16 * group);
 #pragma GCC unroll 12
     for (int r = 0; r < Rows; ++r) {
       sums[r] = _mm512_add_ps(sums[r], _mm512_mul_ps(_mm512_cvtepi32_ps(whole[r]), scale));

@@ -78,9 +78,10 @@ void int8_tile(const IntegerRows& a, const IntegerPanel& panel, float* tile, int
 
 // ---- 4 bits ----
 
-inline __m256 scales_of_group(const uint16_t* scales) {
-  const __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(scales)));
-  return _mm256_castsi256_ps(_mm256_slli_epi32(wide, 16));
+inline __m256 scales_of_group(HalfType type, const uint16_t* scales) {
+  const __m128i bits = _mm_loadu_si128(reinterpret_cast<const __m128i*>(scales));
+  return type == HalfType::f16 ? _mm256_cvtph_ps(bits)
+                               : _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(bits), 16));
 }
 
 // A group's integers are summed from -8 times the sum of the row's values, since the weights are 8 too large.
@@ -89,6 +90,7 @@ void int4_tile(const IntegerRows& a, const IntegerPanel& panel, float* tile, int
   const __m256i low_halves = _mm256_set1_epi8(0x0f);
   const int64_t groups = panel.depth / kInt4Group, words_of_values = groups * 2 * kInt4GroupWords;
   const int shift = panel.group == kInt4Group ? 0 : 1;
+  const HalfType type = panel.group_scale_type;
   const uint32_t* b = panel.words;
   __m256 sums[Rows][2];
 #pragma GCC unroll 6
@@ -119,7 +121,7 @@ void int4_tile(const IntegerRows& a, const IntegerPanel& panel, float* tile, int
           _mm256_and_si256(_mm256_srli_epi32(b1, 4), low_halves));
     }
     const uint16_t* const scales = panel.group_scales + kPanelRows * (group >> shift);
-    const __m256 scale0 = scales_of_group(scales), scale1 = scales_of_group(scales + kColumns);
+    const __m256 scale0 = scales_of_group(type, scales), scale1 = scales_of_group(type, scales + kColumns);
 #pragma GCC unroll 6
     for (int r = 0; r < Rows; ++r) {
       sums[r][0] = _mm256_add_ps(sums[r][0], _mm256_mul_ps(_mm256_cvtepi32_ps(whole[r][0]), scale0));
@@ -135,10 +137,6 @@ void int4_tile(const IntegerRows& a, const IntegerPanel& panel, float* tile, int
 }
 
 // ---- 8 bits in groups ----
-
-inline __m256 half_scales_of_group(const uint16_t* scales) {
-  return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(scales)));
-}
 
 // The weights become unsigned when 128 is added to them: a group's integers are summed from -128 times the sum of the
 // row's values.
@@ -167,7 +165,7 @@ void int8_groups_tile(const IntegerRows& a, const IntegerPanel& panel, float* ti
       }
     }
     const uint16_t* const scales = panel.group_scales + kPanelRows * group;
-    const __m256 scale[] = {half_scales_of_group(scales), half_scales_of_group(scales + kColumns)};
+    const __m256 scale[] = {scales_of_group(HalfType::f16, scales), scales_of_group(HalfType::f16, scales + kColumns)};
 #pragma GCC unroll 6
     for (int r = 0; r < Rows; ++r) {
 #pragma GCC unroll 2

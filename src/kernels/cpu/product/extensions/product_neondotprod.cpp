@@ -97,8 +97,10 @@ void int8_tile(const IntegerRows& a, const IntegerPanel& panel, float* tile, int
 
 // ---- 4 bits ----
 
-inline float32x4_t scales_of_group(const uint16_t* scales) {
-  return vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(scales), 16));
+inline float32x4_t scales_of_group(HalfType type, const uint16_t* scales) {
+  const uint16x4_t bits = vld1_u16(scales);
+  return type == HalfType::f16 ? vcvt_f32_f16(vreinterpret_f16_u16(bits))
+                               : vreinterpretq_f32_u32(vshll_n_u16(bits, 16));
 }
 
 // A group's integers are summed from -8 times the sum of the row's values, since the weights are 8 too large.
@@ -107,6 +109,7 @@ void int4_tile(const IntegerRows& a, const IntegerPanel& panel, float* tile, int
   const uint8x16_t low_halves = vdupq_n_u8(0x0f);
   const int64_t groups = panel.depth / kInt4Group, words_of_values = groups * 2 * kInt4GroupWords;
   const int shift = panel.group == kInt4Group ? 0 : 1;
+  const HalfType type = panel.group_scale_type;
   const uint32_t* b = panel.words;
   for (int64_t group = 0; group < groups; ++group) {
     int32x4_t whole[Rows][kQuads];
@@ -139,7 +142,7 @@ void int4_tile(const IntegerRows& a, const IntegerPanel& panel, float* tile, int
     const uint16_t* const scales = panel.group_scales + kPanelRows * (group >> shift);
 #pragma GCC unroll 4
     for (int q = 0; q < kQuads; ++q) {
-      const float32x4_t scale = scales_of_group(scales + 4 * q);
+      const float32x4_t scale = scales_of_group(type, scales + 4 * q);
 #pragma GCC unroll 4
       for (int r = 0; r < Rows; ++r) {
         float* const to = tile + r * stride + 4 * q;

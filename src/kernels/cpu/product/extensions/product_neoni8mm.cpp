@@ -113,8 +113,10 @@ void int8_tile(int64_t rows, const IntegerRows& a, const IntegerPanel& panel, fl
 
 // ---- 4 bits ----
 
-inline float32x4_t scales_of_group(const uint16_t* scales) {
-  return vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(scales), 16));
+inline float32x4_t scales_of_group(HalfType type, const uint16_t* scales) {
+  const uint16x4_t bits = vld1_u16(scales);
+  return type == HalfType::f16 ? vcvt_f32_f16(vreinterpret_f16_u16(bits))
+                               : vreinterpretq_f32_u32(vshll_n_u16(bits, 16));
 }
 
 // A group's integers are summed from -8 times the sum of the row's values, since the weights are 8 too large.
@@ -124,6 +126,7 @@ void int4_tile(int64_t rows, const IntegerRows& a, const IntegerPanel& panel, fl
   const uint8x16_t low_halves = vdupq_n_u8(0x0f);
   const int64_t groups = panel.depth / kInt4Group, words_of_values = groups * 2 * kInt4GroupWords;
   const int shift = panel.group == kInt4Group ? 0 : 1;
+  const HalfType type = panel.group_scale_type;
   const uint32_t* b = panel.words;
   for (int64_t group = 0; group < groups; ++group) {
     Squares whole[kPairs][kQuads];
@@ -160,7 +163,7 @@ void int4_tile(int64_t rows, const IntegerRows& a, const IntegerPanel& panel, fl
     each_row(rows, whole, [&](int64_t row, int q, int32x4_t sums) {
       float* const to = tile + row * stride + 4 * q;
       const float32x4_t before = group == 0 ? vdupq_n_f32(0.0F) : vld1q_f32(to);
-      vst1q_f32(to, vaddq_f32(before, vmulq_f32(vcvtq_f32_s32(sums), scales_of_group(scales + 4 * q))));
+      vst1q_f32(to, vaddq_f32(before, vmulq_f32(vcvtq_f32_s32(sums), scales_of_group(type, scales + 4 * q))));
     });
   }
   for (int64_t row = 0; row < rows; ++row) {

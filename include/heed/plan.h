@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "heed/types/interruption.h"
 #include "heed/types/plan.h"
 #include "heed/types/precision.h"
 
@@ -19,6 +20,7 @@ struct RecipeCostOptions {
   int64_t length = 0;  // tokens of a sequence; 0: the recipe's context, or the usual length of a sentence
   int threads = 0;     // 0: one per processor
   TimedRun run = TimedRun::none;
+  Interruption interruption = {};  // InterruptedError; takes effect between two batches of the short run
 };
 
 struct RecipeCost {

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "heed/types/interruption.h"
+
 namespace heed {
 
 struct ReportOptions {
@@ -14,6 +16,7 @@ struct ReportOptions {
   int64_t samples = 6;    // at most this many sentences; 0: none
   int64_t beam = 0;       // 0: as the recipe validates
   int threads = 0;        // 0: one per processor
+  Interruption interruption = {};  // InterruptedError, and nothing is written; takes effect between two samples
 };
 
 struct WrittenReport {

@@ -160,7 +160,7 @@ ModelPlan plan_recipe(const Recipe& recipe, const PlanOptions& options) {
     validate(*options.ranks, planned);  // before time is spent on the run
   }
   if (options.run == PlanOptions::Run::short_run) {
-    plan.timing = time_short_run(recipe, config, plan, options.threads);
+    plan.timing = time_short_run(recipe, config, plan, options);
   }
   if (options.ranks) {
     plan.ranks = plan_ranks(*options.ranks, planned);

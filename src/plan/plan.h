@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/rounding.h"
+#include "heed/types/interruption.h"
 #include "heed/types/plan.h"
 #include "heed/types/precision.h"
 #include "plan/layouts/layouts.h"
@@ -46,6 +47,7 @@ struct PlanOptions {
   int64_t length = 0;  // tokens of a sequence; 0: the recipe's context, or the usual length of a sentence
   int threads = 0;     // 0: one per processor
   enum class Run : uint8_t { none, short_run } run = Run::short_run;
+  Interruption interruption = {};     // InterruptedError when it comes before the short run has ended
   std::optional<RanksOptions> ranks;  // without a speed of their own they need the short run
 };
 

@@ -6,6 +6,7 @@ namespace heed {
 RecipeCost cost_of_recipe(const RecipeCostOptions& options) {
   PlanOptions plan_options{
       .recipe = options.recipe, .overrides = options.overrides, .length = options.length, .threads = options.threads};
+  plan_options.interruption = options.interruption;
   plan_options.run = options.run == TimedRun::none ? PlanOptions::Run::none : PlanOptions::Run::short_run;
   ModelPlan plan = plan_model(plan_options);
   return {.model = std::move(plan.model),

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "base/interruption.h"
 #include "base/median.h"
 #include "base/system/clock.h"
 #include "base/system/memory.h"
@@ -45,9 +46,10 @@ class Run {
   }
 
   // Returns the seconds that the optimizer took.
-  double update(Backend& backend) {
+  double update(Backend& backend, const Interruption& interruption) {
     const Smoothing smoothing(static_cast<float>(recipe_.training.smoothing));
     for (int64_t i = 0; i < batches_ * shards_; ++i) {
+      require_uninterrupted(state_of(interruption), "plan");
       Tape tape(1.0 / tokens_);
       Pass pass = Pass::train(backend, storage_, tape, RandomKey{kSeed}.derive(static_cast<uint64_t>(passes_++)));
       const RandomBatch& shard = i % shards_ < larger_shards_ ? larger_ : *smaller_;
@@ -75,21 +77,22 @@ class Run {
 
 }  // namespace
 
-PlanTiming time_short_run(const Recipe& recipe, const ModelConfig& config, const ModelPlan& plan, int threads) {
+PlanTiming time_short_run(const Recipe& recipe, const ModelConfig& config, const ModelPlan& plan,
+                          const PlanOptions& options) {
   const int64_t needed = plan.memory.training(), there = usable_memory();
   require<ConfigError>(
       needed <= there, "plan",
       "training takes {:.1f} GB of memory, but only {:.1f} can be used here; --no-run plans without trying",
       static_cast<double>(needed) / 1e9, static_cast<double>(there) / 1e9);
-  const std::unique_ptr<Backend> backend = make_cpu_backend(thread_count(threads));
+  const std::unique_ptr<Backend> backend = make_cpu_backend(thread_count(options.threads));
   Run run(*backend, recipe, config, plan);
-  run.update(*backend);
+  run.update(*backend, options.interruption);
   std::vector<double> times, optimizer_times;
   double elapsed = 0.0;
   while (times.empty() ||
          (elapsed < (times.size() < kUpdates ? kMaxSeconds : kSeconds) && times.size() < kMaxUpdates)) {
     const double begin = seconds_now();
-    optimizer_times.push_back(run.update(*backend));
+    optimizer_times.push_back(run.update(*backend, options.interruption));
     times.push_back(seconds_now() - begin);
     elapsed += times.back();
   }

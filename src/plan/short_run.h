@@ -10,6 +10,7 @@ namespace heed {
 // Runs updates of the recipe's optimizer on the plan's batches of random tokens, for three seconds or, when they are
 // slow, a little longer. The first one is not counted. ConfigError when the plan needs more memory than this machine
 // has.
-PlanTiming time_short_run(const Recipe& recipe, const ModelConfig& config, const ModelPlan& plan, int threads);
+PlanTiming time_short_run(const Recipe& recipe, const ModelConfig& config, const ModelPlan& plan,
+                          const PlanOptions& options);
 
 }  // namespace heed

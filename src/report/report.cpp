@@ -193,7 +193,7 @@ class Report {
       std::erase_if(files, [](const std::string& file) { return !fs::is_regular_file(file); });
     }
     EncoderTexts texts = read_encoder_texts({stored.model(), backend, DType::f32}, stored.text(), encoder_lines(files),
-                                            stored.columns().value_or(columns()));
+                                            stored.columns().value_or(columns()), options_.interruption);
     if (texts.read.empty()) {
       note(files.empty() ? "No texts: name a file of them with --source."
                          : "No texts: there are none, or none were requested.");
@@ -218,8 +218,8 @@ class Report {
       note(text ? "No passages: none were requested." : "No passages: name a file of text with --source.");
       return;
     }
-    Passages passages =
-        read_passages({stored.model(), backend, DType::f32}, stored.text(), *text, {.count = options_.samples});
+    Passages passages = read_passages({stored.model(), backend, DType::f32}, stored.text(), *text,
+                                      {.count = options_.samples, .interruption = options_.interruption});
     content_.passages = std::move(passages.read);
     content_.heads = std::move(passages.heads);
     content_.notes.insert(content_.notes.end(), passages.notes.begin(), passages.notes.end());
@@ -248,6 +248,7 @@ class Report {
         translation != nullptr ? translation->validation : TranslationValidationRecipe{};
     return {.beam = options_.beam > 0 ? options_.beam : validation.beam,
             .length_penalty = validation.length_penalty,
+            .interruption = options_.interruption,
             .languages = translation != nullptr ? translation->data.languages : LanguagePair{}};
   }
 

@@ -237,6 +237,17 @@ TEST(Plan, AShortRunTimesTheRecipesOwnUpdates) {
   EXPECT_GT(plan.timing->update_seconds, 0.0);
 }
 
+TEST(Plan, AShortRunEndsWhenItIsInterrupted) {
+  PlanOptions options = of_recipe("tutorial-2x2.toml");
+  options.run = PlanOptions::Run::short_run;
+  std::stop_source stop;
+  options.interruption.stop = stop.get_token();
+  stop.request_stop();
+  EXPECT_THROW(plan_model(options), InterruptedError);
+  options.run = PlanOptions::Run::none;
+  EXPECT_FALSE(plan_model(options).timing.has_value());
+}
+
 TEST(InShort, HasThreeDigitsAndAUnit) {
   EXPECT_EQ(in_short(0.0), "0");
   EXPECT_EQ(in_short(12.34), "12.3");

@@ -67,6 +67,14 @@ TEST_F(EncoderTextsTest, OfAPairModelAreTwoColumns) {
   }
 }
 
+TEST_F(EncoderTextsTest, EndWhenTheyAreInterrupted) {
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_THROW(read_encoder_texts({*model_, *backend_, DType::f32}, *tokenizer_, {{"a", ""}}, TextColumns::one,
+                                  {.stop = stop.get_token()}),
+               InterruptedError);
+}
+
 TEST_F(EncoderTextsTest, AreCutWhereTheModelTakesNoMore) {
   EXPECT_THAT(read({{"abcabcabcabc", ""}}).read.front().tokens, SizeIs(8));
 }

@@ -91,6 +91,12 @@ TEST_F(PassagesTest, StayInOneDocument) {
   EXPECT_EQ(passages.read.front().where, path_.string() + ":2") << "the line that is shown, not all that was looked at";
 }
 
+TEST_F(PassagesTest, EndWhenTheyAreInterrupted) {
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_THROW(read("hello there", Documents::none, {.interruption = {.stop = stop.get_token()}}), InterruptedError);
+}
+
 TEST_F(PassagesTest, OfAShortTextAreFewer) {
   EXPECT_THAT(read("abc", Documents::none, {.count = 6}).read, SizeIs(1));
   EXPECT_THAT(read("abc", Documents::none, {.count = 6, .max_tokens = 1}).read, SizeIs(2));

@@ -149,6 +149,15 @@ TEST(ReportSamples, TheSecondPassAgreesWithTheSearch) {
   }
 }
 
+TEST(ReportSamples, EndWhenTheyAreInterrupted) {
+  RandomTranslator random;
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_THROW(
+      translate_samples(random.translator(), {{"a dog runs", ""}}, {.interruption = {.stop = stop.get_token()}}),
+      InterruptedError);
+}
+
 TEST(ReportSamples, TokensAreLabelledAsTheStepsReadAndProduceThem) {
   RandomTranslator random;
   const Samples samples = translate_samples(random.translator(), {{"ab c", ""}}, {});

@@ -80,7 +80,10 @@ void add_recipes(py::module_& module) {
                                   .threads = value_of<int>(threads, "threads"),
                                   .run = value_of<bool>(run, "run") ? TimedRun::short_run : TimedRun::none};
         RecipeCost cost;
-        run_call([&](const Interruption&, std::stop_source&) { cost = cost_of_recipe(options); });
+        run_call([&](const Interruption& interruption, std::stop_source&) {
+          options.interruption = interruption;
+          cost = cost_of_recipe(options);
+        });
         return dict_of(cost);
       },
       py::arg("recipe"), py::arg("overrides"), py::arg("length"), py::arg("threads"), py::arg("run"));

@@ -138,7 +138,10 @@ void add_tools(py::module_& module) {
         options.directory = path_of(directory, "directory");
         options.output = path_or_empty(output, "output");
         WrittenReport found;
-        run_call([&](const Interruption&, std::stop_source&) { found = write_report(options); });
+        run_call([&](const Interruption& interruption, std::stop_source&) {
+          options.interruption = interruption;
+          found = write_report(options);
+        });
         return found.path;
       },
       kReport, py::arg("directory"), py::kw_only(), py::arg("output") = py::none());

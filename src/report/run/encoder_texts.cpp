@@ -1,5 +1,6 @@
 #include "report/run/encoder_texts.h"
 
+#include "base/interruption.h"
 #include "encode/encoder_texts.h"
 #include "report/figures/tokens_and_maps.h"
 
@@ -12,12 +13,14 @@ constexpr size_t kMaxDrawnBytes = size_t{3} << 20;  // of all texts' maps
 }  // namespace
 
 EncoderTexts read_encoder_texts(const Inference& inference, const Tokenizer& tokenizer,
-                                const std::vector<SampleLine>& lines, TextColumns columns) {
+                                const std::vector<SampleLine>& lines, TextColumns columns,
+                                const Interruption& interruption) {
   const ModelConfig& config = inference.model.config();
   EncoderTexts texts;
   HeadFiguresSum heads;
   size_t bytes = 0;
   for (size_t i = 0; i < lines.size(); ++i) {
+    require_uninterrupted(state_of(interruption), "report");
     const EncodedText encoded =
         encode_line(tokenizer, lines[i].source, columns, config.max_length, TooLong::truncate, lines[i].where);
     const EncodedText* const one = &encoded;

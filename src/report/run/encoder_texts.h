@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "heed/types/interruption.h"
 #include "heed/types/reading/labeled_files.h"
 #include "models/any_model.h"
 #include "report/figures/head_figures.h"
@@ -25,8 +26,9 @@ struct EncoderTexts {
 };
 
 // What is too long for the model is cut; texts too long for a page have no maps. FormatError, naming the line, for one
-// with another number of columns.
+// with another number of columns. An interruption takes effect between two texts.
 EncoderTexts read_encoder_texts(const Inference& inference, const Tokenizer& tokenizer,
-                                const std::vector<SampleLine>& lines, TextColumns columns = TextColumns::one);
+                                const std::vector<SampleLine>& lines, TextColumns columns = TextColumns::one,
+                                const Interruption& interruption = {});
 
 }  // namespace heed

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/interruption.h"
 #include "ops/loss/loss.h"
 #include "report/figures/tokens_and_maps.h"
 
@@ -67,6 +68,7 @@ Passages read_passages(const Inference& inference, const Tokenizer& tokenizer, c
   size_t bytes = 0;
   HeadFiguresSum heads;
   for (int64_t i = 0; i < count && rows.size() > 0; ++i) {
+    require_uninterrupted(state_of(rules.interruption), "report");
     const int64_t begin = i * (rows.size() / count);
     const RowRange range{begin, std::min(begin + length, rows.size())};
     const DocumentRows shown = longest_part(rows, range);

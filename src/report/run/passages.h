@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "heed/types/interruption.h"
 #include "models/any_model.h"
 #include "report/figures/head_figures.h"
 #include "train/recipe/language_model_recipe.h"
@@ -22,6 +23,7 @@ struct Passage {
 struct PassageRules {
   int64_t count = 6;
   int64_t max_tokens = 128;
+  Interruption interruption = {};  // takes effect between two passages
 };
 
 struct Passages {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/interruption.h"
 #include "data/lines/line_reader.h"
 #include "decode/texts/translation/translation_frame.h"
 #include "ops/loss/loss.h"
@@ -114,6 +115,7 @@ Samples translate_samples(const TextTranslator& translator, const std::vector<Sa
       translate_lines(translator, texts, options, [](size_t i) { return fmt::format("sample {}", i + 1); });
   HeadFiguresSum heads;
   for (size_t i = 0; i < found.size(); ++i) {
+    require_uninterrupted(state_of(options.interruption), "report");
     TranslatedSample& sample = samples.translated[i];
     sample.translation = found[i].front().translation.text;
     trace(translator, frame, ids[i], found[i].front().ids, sample, heads);

@@ -3,6 +3,8 @@
 
 #include <ctime>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "text/chat/chat_template.h"
 #include "text/chat/talk.h"
@@ -78,6 +80,32 @@ TEST(ChatTemplateLimits, TextsThatGrowEndAtTheLimitOfBytes) {
   expect_refused_template(
       "{% set ns = namespace(x=[]) %}{% for i in range(99) %}{% set ns.x = ns.x + ns.x + [1] %}{% endfor %}",
       "t.jinja:1:", "limit");
+}
+
+TEST(ChatTemplateLimits, CharactersThatAreEscapedAreSteps) {
+  expect_refused_template("{{ '' ~ ['\u00f6' * 6000000] }}", "t.jinja:1:", "5000000 steps");
+  expect_refused_template("{{ ('\\t' * 6000000) | tojson }}", "t.jinja:1:", "5000000 steps");
+}
+
+// Where each byte of a text begins a long comparison.
+TEST(ChatTemplateLimits, SearchesTakeAsLongAsTheTextNotAsItsProductWithThePart) {
+  const std::string texts =
+      "{% set text = 'a' * 10000000 %}{% set part = 'a' * 1000000 ~ 'b' %}{% set last = 'b' ~ 'a' * 1000000 %}";
+  for (const auto& [search, expected] : std::vector<std::pair<std::string, std::string>>{
+           {"part in text", "False"},
+           {"text.find(part)", "-1"},
+           {"text.rfind(last)", "-1"},
+           {"text.count(part)", "0"},
+           {"text.split(part) | length", "1"},
+           {"text.rsplit(last) | length", "1"},
+           {"text.replace(part, '') | length", "10000000"},
+           {"text.partition(part)[0] | length", "10000000"},
+           {"text.rpartition(last)[2] | length", "10000000"},
+           {"text.rsplit('a' * 4000000)", "['" + std::string(2000000, 'a') + "', '', '']"}}) {
+    const std::clock_t begin = std::clock();
+    EXPECT_EQ(ChatTemplate::parse(texts + "{{ " + search + " }}", "t.jinja").render(kGreeting, {}), expected);
+    EXPECT_LT((std::clock() - begin) / CLOCKS_PER_SEC, 20) << search;
+  }
 }
 
 TEST(ChatTemplateLimits, ListsOfThemselvesAreWrittenOnlyAsFarAsTheLimit) {

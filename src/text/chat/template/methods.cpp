@@ -94,7 +94,7 @@ Value find_method(Run& run, const std::string& text, const Arguments& arguments)
     return int64_t{-1};
   }
   const size_t begin = byte_of(text, start);
-  const size_t found = from == End::begin ? text.find(part, begin) : text.rfind(part);
+  const size_t found = from == End::begin ? find_first(text, part, begin) : find_last(text, part);
   const bool there = found != std::string::npos && found >= begin;
   return there ? characters_of(std::string_view(text).substr(0, found)) : int64_t{-1};
 }
@@ -107,7 +107,7 @@ Value count_method(Run& run, const std::string& text, const Arguments& arguments
     return characters_of(text) + 1;
   }
   int64_t count = 0;
-  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) {
+  for (size_t at = find_first(text, part); at != std::string::npos; at = find_first(text, part, at + part.size())) {
     ++count;
   }
   return count;
@@ -166,7 +166,7 @@ Value partition(Run& run, const std::string& text, const Arguments& arguments) {
   if (separator.empty()) {
     run.refuse("{}: the separator is empty", arguments.name);
   }
-  const size_t found = from == End::begin ? text.find(separator) : text.rfind(separator);
+  const size_t found = from == End::begin ? find_first(text, separator) : find_last(text, separator);
   std::vector<Value> parts;
   if (found == std::string::npos) {
     parts.assign(3, constant(""));

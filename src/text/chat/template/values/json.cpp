@@ -135,8 +135,16 @@ class JsonWriter {
 
   void put_text(std::string_view text) {
     std::string quoted = "\"";
-    for (const char c : text) {
-      const auto code = static_cast<unsigned char>(c);
+    const auto is_plain = [](char c) { return static_cast<unsigned char>(c) >= 32 && c != '"' && c != '\\'; };
+    for (auto at = text.begin(); at != text.end();) {
+      const auto plain = std::find_if_not(at, text.end(), is_plain);
+      quoted.append(at, plain);
+      at = plain;
+      if (at == text.end()) {
+        break;
+      }
+      run_.step();
+      const char c = *at++;
       quoted += c == '"'    ? "\\\""
                 : c == '\\' ? "\\\\"
                 : c == '\n' ? "\\n"
@@ -144,8 +152,7 @@ class JsonWriter {
                 : c == '\t' ? "\\t"
                 : c == '\b' ? "\\b"
                 : c == '\f' ? "\\f"
-                : code < 32 ? fmt::format("\\u{:04x}", code)
-                            : std::string(1, c);
+                            : fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
     }
     put(quoted + '"');
   }

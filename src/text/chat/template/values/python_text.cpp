@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "text/unicode/case.h"
 
@@ -212,16 +213,31 @@ std::vector<std::string_view> split_lines(std::string_view text) {
   return lines;
 }
 
+// std::string_view::find() compares again from each byte on.
+size_t find_first(std::string_view text, std::string_view part, size_t from) {
+  if (from > text.size()) {
+    return std::string_view::npos;
+  }
+  const void* const found = memmem(text.data() + from, text.size() - from, part.data(), part.size());
+  return found == nullptr ? std::string_view::npos : static_cast<size_t>(static_cast<const char*>(found) - text.data());
+}
+
+size_t find_last(std::string_view text, std::string_view part) {
+  const std::string mirrored(text.rbegin(), text.rend()), mirrored_part(part.rbegin(), part.rend());
+  const size_t found = find_first(mirrored, mirrored_part);
+  return found == std::string::npos ? found : text.size() - found - part.size();
+}
+
 std::vector<std::string_view> split(std::string_view text, const std::optional<std::string>& separator, int64_t most) {
   if (!separator) {
     return split_at_spaces(text, most);
   }
   std::vector<std::string_view> parts;
-  size_t found = text.find(*separator);
+  size_t found = find_first(text, *separator);
   while (found != std::string_view::npos && (most < 0 || static_cast<int64_t>(parts.size()) < most)) {
     parts.push_back(text.substr(0, found));
     text.remove_prefix(found + separator->size());
-    found = text.find(*separator);
+    found = find_first(text, *separator);
   }
   parts.push_back(text);
   return parts;
@@ -233,13 +249,14 @@ std::vector<std::string_view> split_from_right(std::string_view text, const std:
     return split_at_spaces_from_right(text, most);
   }
   std::vector<std::string_view> parts;
-  size_t found = text.rfind(*separator);
-  while (found != std::string_view::npos && (most < 0 || static_cast<int64_t>(parts.size()) < most)) {
-    parts.push_back(text.substr(found + separator->size()));
-    text = text.substr(0, found);
-    found = text.rfind(*separator);
+  const std::string mirrored(text.rbegin(), text.rend()), part(separator->rbegin(), separator->rend());
+  size_t done = 0, found = find_first(mirrored, part);
+  while (found != std::string::npos && (most < 0 || static_cast<int64_t>(parts.size()) < most)) {
+    parts.push_back(text.substr(text.size() - found, found - done));
+    done = found + part.size();
+    found = find_first(mirrored, part, done);
   }
-  parts.push_back(text);
+  parts.push_back(text.substr(0, text.size() - done));
   std::ranges::reverse(parts);
   return parts;
 }
@@ -253,7 +270,7 @@ std::string replace(Run& run, std::string_view text, std::string_view old, std::
   };
   size_t at = 0;
   while (most < 0 || done < most) {
-    const size_t found = text.find(old, at);
+    const size_t found = find_first(text, old, at);
     if (found == std::string_view::npos) {
       break;
     }

@@ -35,6 +35,11 @@ bool is_all_lower(std::string_view text);
 enum class CharacterClass : uint8_t { digit, letter, letter_or_digit, space };
 bool is_all(std::string_view text, CharacterClass kind);  // str.isdigit() and others: false for an empty text
 
+// Where `part` is found first from byte `from` on, or last; npos: nowhere. The time grows with the length of the text
+// alone, also where a template means it to grow with the part's, too.
+size_t find_first(std::string_view text, std::string_view part, size_t from = 0);
+size_t find_last(std::string_view text, std::string_view part);
+
 std::vector<std::string_view> split_lines(std::string_view text);  // str.splitlines()
 // str.split(); without a separator at white space. `most` divisions, -1: all.
 std::vector<std::string_view> split(std::string_view text, const std::optional<std::string>& separator, int64_t most);

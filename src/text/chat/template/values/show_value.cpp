@@ -1,6 +1,7 @@
 // What Python's str() and repr() write.
 #include <unicode/uchar.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -54,11 +55,26 @@ class Writer {
         text.find('\'') != std::string_view::npos && text.find('"') == std::string_view::npos ? '"' : '\'';
     std::string quoted(1, quote);
     for (size_t at = 0; at < text.size();) {
+      const size_t plain = plain_bytes(text.substr(at), quote);
+      quoted += text.substr(at, plain);
+      at += plain;
+      if (at == text.size()) {
+        break;
+      }
+      run_.step();
       const std::string_view bytes = text.substr(at, bytes_of_character(text, at));
       quoted += escaped(character_at(text, at), bytes, quote);
       at += bytes.size();
     }
     put(quoted + quote);
+  }
+
+  // How many bytes at the beginning are written as they are: ASCII's that can be printed.
+  static size_t plain_bytes(std::string_view text, char quote) {
+    const auto end = std::ranges::find_if(text, [quote](char c) {
+      return c < ' ' || c > '~' || c == '\\' || c == quote;
+    });  // a byte above 127 is below 0
+    return static_cast<size_t>(end - text.begin());
   }
 
   static std::string escaped(char32_t c, std::string_view bytes, char quote) {

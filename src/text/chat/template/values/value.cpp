@@ -202,7 +202,7 @@ bool contains(Run& run, const Value& container, const Value& item) {
       run.refuse("'in' of a text needs a text before it, not {}", type_name(item));
     }
     run.step(text->size() / 64);
-    return text->find(*item.text()) != std::string::npos;
+    return find_first(*text, *item.text()) != std::string::npos;
   }
   if (const Dict* dict = container.dict()) {
     return find_in(run, *dict, item) != nullptr;

@@ -21,7 +21,7 @@ namespace {
 static_assert(kInt8Group == kInt4Group);
 constexpr int64_t kGroup = kInt8Group;
 
-// Of values in a byte.
+// How many values a byte holds.
 int64_t values_in_byte(StoredType type) { return type == StoredType::u8 ? 2 : 1; }
 
 // Rows of integers that have whole groups, each with a scale in f16.

@@ -149,7 +149,7 @@ class BackendInt8Static : public BackendInt8 {
 class BackendInt4 : public BackendIntegers {
  protected:
   virtual HalfType scale_type() const { return HalfType::bf16; }
-  // Of group `group` of a row. In f16 they go down to the smallest that there is.
+  // The scale of a row's group. In f16 they go down to the smallest that there is.
   uint16_t scale_bits(int64_t row, int64_t group) const {
     return scale_type() == HalfType::f16 && row % 11 == 5
                ? uint16_t{1}

@@ -42,9 +42,9 @@ int value_at(std::span<const std::byte> values, StoredType type, size_t i) {
 }
 
 // For what reads or changes all of a model's floats and takes no other integers. Groups are what blocks of other
-// programs' files (q8_0, q4_0) become, so they are read as those blocks are, in f16: both have the same checksum, which older
-// adapters recorded. WidenedFile (widened_weights.cpp) is for adapters, which take every packed form: only the model
-// has the shapes of what is in panels, and in f32 a scale times an integer is what training multiplies.
+// programs' files (q8_0, q4_0) become, so they are read as those blocks are, in f16: both have the same checksum, which
+// older adapters recorded. WidenedFile (widened_weights.cpp) is for adapters, which take every packed form: only the
+// model has the shapes of what is in panels, and in f32 a scale times an integer is what training multiplies.
 class WidenedGroups final : public TensorFile {
  public:
   // Without metadata: a checksum of other bytes would not be the tensors'.
